@@ -103,26 +103,26 @@ def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
 def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     """Reasons not to deploy a report that is not rejected, the gravest first."""
     if policy.deploy_from is None:
-        why = "deploys nothing by itself: a person reads what is not rejected"
-        yield Reason("never_deploys", f"the policy {policy.name} {why}")
+        explanation = "deploys nothing by itself: a person reads what is not rejected"
+        yield Reason("never_deploys", f"the policy {policy.name} {explanation}")
         return
     if report.missing:
         yield Reason("missing", _not_known(report, policy), report.missing)
     if report.image_verdict == "contradicted":
         yield _IMAGE_CONTRADICTS
     if report.cancer is None or report.cancer.verdict == "not_checked":
-        why = "" if report.cancer is None else f": {report.cancer.why}"
-        yield Reason("cancer_not_checked", f"cancer was not checked here{why}")
+        explanation = "" if report.cancer is None else f": {report.cancer.why}"
+        yield Reason("cancer_not_checked", f"cancer was not checked here{explanation}")
     elif report.cancer.verdict != "agrees":
         yield Reason("cancer_not_confirmed", report.cancer.why)
     if report.image_verdict == "not_known" and policy.asks("grounding"):
-        why = "is not known, and nothing is deployed without that"
-        yield Reason("image_not_known", f"whether the image supports the report {why}")
+        explanation = "is not known, and nothing is deployed without that"
+        yield Reason("image_not_known", f"whether the image supports the report {explanation}")
     if not report.missing and report.low < policy.deploy_from - ROUNDING:
         bounds = f"{policy.reject_below:g} and {policy.deploy_from:g}"
         yield Reason("in_between", f"trust {report.low:.3f} lies between {bounds}")
     floors = policy.floors.model_dump()
-    low = {
+    below_floors = {
         name: f"{name} {value:.3f} is below its floor {floors[name]:g}"
         for name, value in report.known.items()
         if floors[name] is not None and value is not None and value < floors[name] - ROUNDING
@@ -130,9 +130,9 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     share = report.claims_known
     is_few = share is not None and share < policy.claims_known - ROUNDING
     few = [f"only {share:.0%} of the claims are known to the encoder"] if is_few else []
-    text = f"trust {report.low:.3f} would do, but {' and '.join([*low.values(), *few])}"
-    if low:
-        yield Reason("below_floor", text, tuple(low))
+    text = f"trust {report.low:.3f} would do, but {' and '.join([*below_floors.values(), *few])}"
+    if below_floors:
+        yield Reason("below_floor", text, tuple(below_floors))
     if few:
         yield Reason("few_claims", text)
 
@@ -144,21 +144,25 @@ _IMAGE_CONTRADICTS = Reason(
 
 def _certain_contradiction(report: RoutedReport, policy: Policy) -> Reason | None:
     """A contradiction of the report that is certain, or a logic so low that one of them must be."""
-    when, logic = policy.reject_if, report.known["logic"]
-    if logic is None or when.logic_below is None or logic >= when.logic_below - ROUNDING:
+    conditions, logic = policy.reject_if, report.known["logic"]
+    if (
+        logic is None
+        or conditions.logic_below is None
+        or logic >= conditions.logic_below - ROUNDING
+    ):
         return None
     for contradiction in report.contradictions:
-        if contradiction.probability >= when.certain_from - ROUNDING:
+        if contradiction.probability >= conditions.certain_from - ROUNDING:
             first, second = _quoted(contradiction.first.text), _quoted(contradiction.second.text)
             rule = contradiction.source.removeprefix("rule:")
-            how = "the NLI model" if rule == "nli" else f"the rule {rule}"
+            judge = "the NLI model" if rule == "nli" else f"the rule {rule}"
             return Reason(
                 "contradicts_itself",
                 f"the report contradicts itself: {first} and {second} cannot both be true "
-                f"(by {how}; logic {logic:.3f})",
+                f"(by {judge}; logic {logic:.3f})",
                 (first, second),
             )
-    if logic <= 1 - when.certain_from + ROUNDING:
+    if logic <= 1 - conditions.certain_from + ROUNDING:
         return Reason("contradicts_itself", f"the report contradicts itself (logic {logic:.3f})")
     return None
 
@@ -170,10 +174,10 @@ def _quoted(text: str) -> str:
 
 def _not_known(report: RoutedReport, policy: Policy) -> str:
     parts = []
-    for why, names in groupby(report.missing, key=report.unknown.get):
+    for reason, names in groupby(report.missing, key=report.unknown.get):
         dimensions = list(names)
         verb = "is" if len(dimensions) == 1 else "are"
-        parts.append(f"{_listed(dimensions)} {verb} not known" + (f" ({why})" if why else ""))
+        parts.append(f"{_listed(dimensions)} {verb} not known" + (f" ({reason})" if reason else ""))
     return (
         f"{'; '.join(parts)}: the policy {policy.name} deploys nothing without "
         f"{_listed(report.missing)}; trust lies between {report.low:.3f} and {report.high:.3f}"
@@ -211,8 +215,8 @@ def fuse(
     Without a cancer check that agrees nothing is deployed.
     """
     policy = policy.weighing(weights)
-    known = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))
-    report = RoutedReport.of(known, policy, **beside)
+    scores = dict(zip(DIMENSIONS, (grounding, logic, stability), strict=True))
+    report = RoutedReport.of(scores, policy, **beside)
     route: Route
     if (fault := next(reasons_to_reject(report, policy), None)) is not None:
         route, reason = "reject", fault.text

@@ -100,7 +100,7 @@ class Grounding(Noun):
 
     @property
     def claims_known(self) -> float:
-        return sum(each.unknown is None for each in self.supports) / len(self.supports)
+        return sum(support.unknown is None for support in self.supports) / len(self.supports)
 
 
 class Contradiction(Noun):
@@ -130,7 +130,7 @@ class Logic(Noun):
 
 
 class Shift(Noun):
-    """How far a report moved under one attack, and what of it moved."""
+    """Distance that a report moved under one attack, and what of it changed."""
 
     attack: str  # `stain`, or the name of an adversarial prompt
     kind: Annotated[str, Field(pattern="^(visual|semantic)$")]

@@ -48,14 +48,14 @@ class TextTower(Noun):
 
 
 class Limit(Noun):
-    """Where what is known ends, by something kept in a file: beyond the threshold it is unknown."""
+    """The limit of the known, by something kept in a file: beyond the threshold it is unknown."""
 
     file: Literal["known.npz"] = KNOWN
     threshold: float
 
 
 class ScopeLimits(Noun):
-    """What the model knows: images by their distance, phrases by their likeness to known ones."""
+    """The limits of the model: distances of images, likeness of phrases to known ones."""
 
     # Unknown from this distance on, in which 1 is what a usual image of the training has
     image: Limit
@@ -151,12 +151,12 @@ class BuiltinEncoder:
         return self.manifest.decisions
 
     def organ_vectors(self, organs: Sequence[str]) -> Vectors:
-        """Where each organ lies: the mean over all wordings that were learned of it."""
+        """The vector of each organ: the mean over all wordings that were learned of it."""
         entries = zip(self.known.groups, self.known.entries, strict=True)
-        places = {name: place for place, (group, name) in enumerate(entries) if group == "organ"}
-        if missing := [organ for organ in organs if organ not in places]:
+        rows = {name: row for row, (group, name) in enumerate(entries) if group == "organ"}
+        if missing := [organ for organ in organs if organ not in rows]:
             raise InputError(f"{self.name} has not learned the organ {missing[0]}")
-        return self.known.vectors[[places[organ] for organ in organs]]
+        return self.known.vectors[[rows[organ] for organ in organs]]
 
     def images(self, images: Sequence[Pixels]) -> Vectors:
         """One unit-length row for each image, which must have the size of the manifest."""
@@ -184,8 +184,8 @@ class BuiltinEncoder:
         cosines = vectors.astype(np.float64) @ self.known.vectors.T
         stains = stain_scores(cosines, self.known.groups, self.known.entries)
         limits = self.manifest.scope
-        known = (distances < limits.image.threshold) & (stains < limits.stain.threshold)
-        columns = known.tolist(), distances.tolist(), stains.tolist()
+        is_known = (distances < limits.image.threshold) & (stains < limits.stain.threshold)
+        columns = is_known.tolist(), distances.tolist(), stains.tolist()
         return [ImageScope(*row) for row in zip(*columns, strict=True)]
 
     def phrase_scope(self, phrases: Sequence[str]) -> list[PhraseScope]:
@@ -194,9 +194,9 @@ class BuiltinEncoder:
             cosines = self.known.meanings @ meaning
             best = int(np.argmax(cosines))
             owner, likeness = int(self.known.owners[best]), float(cosines[best])
-            known = likeness >= self.manifest.scope.phrases.threshold
+            is_known = likeness >= self.manifest.scope.phrases.threshold
             entry, group = self.known.entries[owner], self.known.groups[owner]
-            scopes.append(PhraseScope(known, likeness, entry, group))
+            scopes.append(PhraseScope(is_known, likeness, entry, group))
         return scopes
 
     def unknown_images(self, vectors: Vectors) -> list[str | None]:
@@ -219,8 +219,8 @@ class BuiltinEncoder:
         ]
 
     def _run_images(self, images: Sequence[Pixels]) -> Vectors:
-        given = self.manifest.image
-        mean, std = np.array(given.mean, np.float32), np.array(given.std, np.float32)
+        settings = self.manifest.image
+        mean, std = np.array(settings.mean, np.float32), np.array(settings.std, np.float32)
         pixels = (np.stack(images).astype(np.float32) / np.float32(255) - mean) / std
         (rows,) = self._image.run(None, {"pixels": pixels.transpose(0, 3, 1, 2)})
         return np.asarray(rows, np.float32)
@@ -237,9 +237,9 @@ def stain_scores(
 ) -> npt.NDArray[np.float64]:
     """Margin of the likeliest other stain over H&E in each row."""
     stains = [n for n, group in enumerate(groups) if group == "stain"]
-    usual = [n for n in stains if names[n] == HE]
-    others = [n for n in stains if names[n] != HE]
-    if not others or not usual:
+    he_stains = [n for n in stains if names[n] == HE]
+    other_stains = [n for n in stains if names[n] != HE]
+    if not other_stains or not he_stains:
         return np.full(len(cosines), -2.0)
-    scores = cosines[:, others].max(axis=1) - cosines[:, usual].max(axis=1)
+    scores = cosines[:, other_stains].max(axis=1) - cosines[:, he_stains].max(axis=1)
     return np.asarray(scores, np.float64)

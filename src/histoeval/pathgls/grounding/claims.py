@@ -64,8 +64,8 @@ class Claims(NamedTuple):
 def claims_of(report: Report) -> tuple[Claim, ...]:
     """All claims of a report that a reader has read, in the order of its text, none twice."""
     report = of_specimen(report)
-    places = specimen_sites(report)
-    claims = [*_lesions(report, places), *_bare_sites(report, places)]
+    site_numbers = specimen_sites(report)
+    claims = [*_lesions(report, site_numbers), *_bare_sites(report, site_numbers)]
     first: dict[tuple[str, Assertion], Claim] = {}
     for claim in sorted(claims, key=lambda claim: (claim.span.start, claim.span.end)):
         first.setdefault((claim.phrase, claim.assertion), claim)
@@ -75,7 +75,10 @@ def claims_of(report: Report) -> tuple[Claim, ...]:
 def sorted_claims(claims: Sequence[Claim]) -> Claims:
     """Claims that are asserted, denied and left open; absence cannot be grounded by presence."""
     return Claims(
-        *(tuple(claim for claim in claims if claim.assertion is each) for each in Assertion)
+        *(
+            tuple(claim for claim in claims if claim.assertion is assertion)
+            for assertion in Assertion
+        )
     )
 
 
@@ -95,7 +98,7 @@ def not_seen(report: Report) -> tuple[str, ...]:
     )
 
 
-def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
+def _lesions(report: Report, site_numbers: Set[int]) -> Iterator[Claim]:
     for number, entity in enumerate(report.entities):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
@@ -104,7 +107,7 @@ def _lesions(report: Report, places: Set[int]) -> Iterator[Claim]:
         if not name or (entity.type == EntityType.FINDING and _is_vague(name)):
             continue
         tails = _tails(report, number)
-        site_texts = [report.entities[n].text for n in tails if n in places]
+        site_texts = [report.entities[n].text for n in tails if n in site_numbers]
         if entity.type == EntityType.DIAGNOSIS:
             phrase = _described(name, [report.entities[n] for n in tails])
             phrase = _diagnosis_placed(phrase, entity, report.text, site_texts)
@@ -129,7 +132,7 @@ def _claim(entity: Entity, phrase: str, assertion: Assertion) -> Claim:
 
 
 def _described(name: str, linked: Sequence[Entity]) -> str:
-    words = [_grade_words(each.text) for each in linked if each.type == EntityType.GRADE]
+    words = [_grade_words(entity.text) for entity in linked if entity.type == EntityType.GRADE]
     for entity in linked:
         descriptor = visual(entity.text)
         if (
@@ -161,7 +164,7 @@ def _tissues(sites: Sequence[str]) -> list[str]:
 def _tissues_apart(own: Set[str], sites: Sequence[str]) -> list[str]:
     if not own or _are_near(own, sites):
         return []
-    return [each for each in _tissues(sites) if each not in _wording()["everywhere"]]
+    return [tissue for tissue in _tissues(sites) if tissue not in _wording()["everywhere"]]
 
 
 def _are_near(own: Set[str], texts: Sequence[str]) -> bool:
@@ -170,24 +173,24 @@ def _are_near(own: Set[str], texts: Sequence[str]) -> bool:
     return any(site_closeness(a, b) >= _NEAR for a in own for b in named)
 
 
-def _bare_sites(report: Report, places: Set[int]) -> Iterator[Claim]:
+def _bare_sites(report: Report, site_numbers: Set[int]) -> Iterator[Claim]:
     """Tissue of organs that no asserted diagnosis is of, each organ once.
 
     A site that is named after a finding is where that is (invading the duodenum), and no claim of
     its own beside others; nor are fat, vessels and nerves, which are in every organ.
     """
-    carried = set(_carried(report, places))
+    carried = set(_carried(report, site_numbers))
     invaded = {
         relation.tail: report.entities[relation.head].start < report.entities[relation.tail].start
         for relation in report.relations
         if report.entities[relation.head].type == EntityType.FINDING
     }
-    others = carried or any(n not in invaded for n in places)
+    has_other_sites = carried or any(n not in invaded for n in site_numbers)
     for number, entity in enumerate(report.entities):
-        tissue = _tissue_of(entity.text) if number in places else None
+        tissue = _tissue_of(entity.text) if number in site_numbers else None
         if tissue is None or (number in invaded and tissue in _wording()["everywhere"]):
             continue
-        if invaded.get(number) and others:
+        if invaded.get(number) and has_other_sites:
             continue
         if (organ := organ_of(tissue)) not in carried:
             carried.add(organ)
@@ -196,16 +199,16 @@ def _bare_sites(report: Report, places: Set[int]) -> Iterator[Claim]:
             yield _claim(entity, phrase, Assertion.PRESENT)
 
 
-def _carried(report: Report, places: Set[int]) -> Iterator[str]:
+def _carried(report: Report, site_numbers: Set[int]) -> Iterator[str]:
     """The organs of asserted diagnoses; a liver with a metastasis of the colon is liver."""
     for number, entity in enumerate(report.entities):
         if entity.type != EntityType.DIAGNOSIS or entity.assertion != Assertion.PRESENT:
             continue
-        named = [report.entities[n].text for n in _tails(report, number) if n in places]
+        named = [report.entities[n].text for n in _tails(report, number) if n in site_numbers]
         own = {match.id for match in find_places(entity.text)}
         organs = [organ_of(match.id) for text in named for match in find_sites(text)]
         if has_wording("metastatic", entity.text) or _tissues_apart(own, named):
-            own, organs = set(), [each for each in organs if each != organs[0]]
+            own, organs = set(), [organ for organ in organs if organ != organs[0]]
         yield from (*map(organ_of, own), *organs)
 
 
@@ -253,8 +256,8 @@ def _grade_words(text: str) -> str:
 
 @cache
 def _phrases(name: str) -> re.Pattern[str]:
-    listed = [" ".join(each.split()) for each in _wording()[name].split(",")]
-    longest_first = sorted(filter(None, listed), key=lambda each: (-len(each), each))
+    phrases = [" ".join(phrase.split()) for phrase in _wording()[name].split(",")]
+    longest_first = sorted(filter(None, phrases), key=lambda phrase: (-len(phrase), phrase))
     return any_of(longest_first, before=r"\b", after=r"\b", literal=True, flags=0)
 
 
@@ -275,7 +278,11 @@ def of_specimen(report: Report) -> Report:
             and any(o.start <= entity.start and entity.end <= o.end for o in origin_entities)
         )
     ]
-    clinical = [(each.start, each.end) for each in sections(report.text) if each.kind == "clinical"]
+    clinical = [
+        (section.start, section.end)
+        for section in sections(report.text)
+        if section.kind == "clinical"
+    ]
     specimen = only(report, outside([*dropped, *clinical], len(report.text)))
     if not any(entity.type in CLAIMED for entity in specimen.entities):
         # All of a short report may stand under such a heading.

@@ -73,7 +73,7 @@ _ROUNDING = 1e-9
 
 
 class Decisions(Noun):
-    """When an encoder's answers count, as measured on cases that it had not learned from."""
+    """Limits from which an encoder's answers count, measured on cases it had not learned."""
 
     encoder: str = ""  # the encoder by its weights; the calibration of another one is refused
     # Those that it was shown to tell from each other
@@ -176,7 +176,7 @@ def organ_margins(
     claimed: frozenset[str],
     handicaps: Mapping[str, float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    """For each image (rows) how far claimed organs, less handicaps, stand above unlike ones."""
+    """Margin of claimed organs, less handicaps, over unlike ones, for each image (rows)."""
     own, rivals = _sides(organs, claimed)
     if not rivals:
         return np.zeros(len(means))
@@ -191,12 +191,14 @@ def _handicaps(organs: Sequence[str], handicaps: Mapping[str, float]) -> NDArray
 @lru_cache(maxsize=1 << 12)
 def _sides(organs: tuple[str, ...], claimed: frozenset[str]) -> tuple[list[int], list[int]]:
     own = [n for n, organ in enumerate(organs) if organ in claimed]
-    rivals = [n for n, o in enumerate(organs) if not any(alike(o, each) for each in claimed)]
+    rivals = [
+        n for n, organ in enumerate(organs) if not any(alike(organ, claim) for claim in claimed)
+    ]
     return own, rivals
 
 
 def organ_vectors(encoder: ImageTextEncoder, organs: Sequence[str]) -> Vectors:
-    """Where an encoder puts each organ: as it has learned, or by words for its tissue."""
+    """The vector of each organ: as the encoder has learned it, or by words for its tissue."""
     learned: Callable[[Sequence[str]], Vectors] | None = getattr(encoder, "organ_vectors", None)
     return learned(organs) if learned else encoder.texts([f"{organ} tissue" for organ in organs])
 
@@ -218,18 +220,18 @@ def organs_named(phrase: str, organs: tuple[str, ...]) -> frozenset[str] | None:
 
     Empty: it names a place that is not in the list, and nothing near it is.
     """
-    places = home_of(phrase)
-    if not places:
+    sites = home_of(phrase)
+    if not sites:
         return None
-    return frozenset(organ for place in places for organ in _nearest(place, organs))
+    return frozenset(organ for site in sites for organ in _nearest(site, organs))
 
 
-def _nearest(place: str, organs: tuple[str, ...]) -> Iterator[str]:
+def _nearest(target: str, organs: tuple[str, ...]) -> Iterator[str]:
     """The organs that are a place, or hold it most closely; else its parts and neighbours."""
 
     def nearness(site: str) -> tuple[float, int]:
-        depth = site_tree().depth(site) if site_tree().is_a(place, site) else 0
-        return site_closeness(place, site), depth
+        depth = site_tree().depth(site) if site_tree().is_a(target, site) else 0
+        return site_closeness(target, site), depth
 
     near = {organ: max(map(nearness, _sites_of(organ)), default=(0.0, 0)) for organ in organs}
     best = max(near.values(), default=(0.0, 0))

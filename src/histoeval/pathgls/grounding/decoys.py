@@ -56,7 +56,7 @@ class Decoys:
 
     @cached_property
     def identity(self) -> str:
-        content = "\n".join(f"{each.type} {each.phrase}" for each in self.phrases)
+        content = "\n".join(f"{decoy.type} {decoy.phrase}" for decoy in self.phrases)
         return f"foreign@{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
     def to(self, claims: Sequence[Claim], kind: EntityType | None = None) -> tuple[str, ...]:
@@ -66,7 +66,9 @@ class Decoys:
             decoy.phrase
             for decoy in self.phrases
             if kind in (None, decoy.type)
-            and not any(are_kin(decoy.type, meaning_of(decoy.phrase), each) for each in meanings)
+            and not any(
+                are_kin(decoy.type, meaning_of(decoy.phrase), meaning) for meaning in meanings
+            )
         )
 
 
@@ -114,8 +116,8 @@ def are_kin(kind: EntityType, decoy: PhraseMeaning, claim: PhraseMeaning) -> boo
     return kind == EntityType.FINDING and _are_near(decoy.sites, claim.sites)
 
 
-def _are_near(sites: frozenset[str], others: frozenset[str]) -> bool:
-    return any(site_closeness(a, b) >= _SAME_PLACE for a in sites for b in others)
+def _are_near(sites: frozenset[str], other_sites: frozenset[str]) -> bool:
+    return any(site_closeness(a, b) >= _SAME_PLACE for a in sites for b in other_sites)
 
 
 def home_of(phrase: str) -> frozenset[str]:

@@ -140,7 +140,7 @@ def _embed(
 
 
 def cutting(slide: Slide, request: TileRequest) -> tuple[TileRequest, tuple[str, ...]] | Problem:
-    """How to cut a file that does not say its microns per pixel, with a note; or a problem."""
+    """Choose how to cut a file that lacks its microns per pixel, with a note; or a problem."""
     if slide.resolution is not None or request.mpp is None:
         return request, ()
     if slide.format == "picture":
@@ -172,8 +172,8 @@ def as_slide(image: EmbeddedImage, encoder: ImageTextEncoder) -> EmbeddedImage:
 
 def offsets(length: int, side: int) -> list[int]:
     whole, rest = divmod(length, side)
-    places = [number * side for number in range(whole)]
-    return [*places, length - side] if whole and rest * 2 >= side else places
+    starts = [number * side for number in range(whole)]
+    return [*starts, length - side] if whole and rest * 2 >= side else starts
 
 
 def picture_patches(
@@ -219,9 +219,9 @@ def _shown(
         top, left = int(spot.y / scale), int(spot.x / scale)
         bottom = max(top + 1, round((spot.y + spot.height) / scale))
         right = max(left + 1, round((spot.x + spot.width) / scale))
-        place = slice(top, bottom), slice(left, right)
-        known = tissue.mask[place] | tissue.damaged[place]  # tissue, or not readable
-        if known.size and known.mean() >= LEAST_TISSUE:
+        area = slice(top, bottom), slice(left, right)
+        is_usable = tissue.mask[area] | tissue.damaged[area]  # tissue, or not readable
+        if is_usable.size and is_usable.mean() >= LEAST_TISSUE:
             yield patch
         else:
             skipped["patches with hardly any tissue"] += 1

@@ -66,7 +66,7 @@ class ClaimCalibration(Noun):
 def why_unknown(
     encoder: object, kind: Literal["images", "phrases", "slides"], items: Sized
 ) -> list[str | None]:
-    """Why each item is out of scope; nothing is for an encoder that cannot tell."""
+    """Reason why each item is out of scope, or None; an encoder that cannot tell gives None."""
     tell: Callable[..., list[str | None]] | None = getattr(encoder, f"unknown_{kind}", None)
     return tell(items) if tell else [None] * len(items)
 

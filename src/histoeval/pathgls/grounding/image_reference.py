@@ -83,7 +83,7 @@ def _distances(vectors: NDArray[np.floating], spread: _Spread) -> NDArray[np.flo
 
 
 def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> ImageReference:
-    """What the images of a laboratory are like to an encoder; the limit holds across `cases`."""
+    """Measure a laboratory's images as an encoder sees them; the limit holds across `cases`."""
     names = sorted(set(cases))
     if len(vectors) < FEWEST_IMAGES or len(names) < FEWEST_CASES:
         raise InputError(

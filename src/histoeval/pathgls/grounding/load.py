@@ -87,18 +87,18 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
     for prefix, loader in PREFIXES.items():
         if spec.startswith(prefix):
             return OPENERS[loader](spec.removeprefix(prefix), device)
-    name, equals, place = spec.partition("=")
-    if (known := known_encoders().get(name.lower())) is not None:
-        if equals and not place:
+    name, equals, path = spec.partition("=")
+    if (entry := known_encoders().get(name.lower())) is not None:
+        if equals and not path:
             raise SettingError(f"{spec!r} names no folder: give {name}=FOLDER, or {name} alone")
-        if place and not Path(place).exists():
+        if path and not Path(path).exists():
             raise ModelError(
-                f"there is no file or folder {place!r} to read {known.title} from. {known.advice}"
+                f"there is no file or folder {path!r} to read {entry.title} from. {entry.advice}"
             )
         try:
-            return OPENERS[known.loads](_library_name(known, place), device)
+            return OPENERS[entry.loads](_library_name(entry, path), device)
         except ModelError as error:
-            raise ModelError(f"{error} {known.advice}") from error
+            raise ModelError(f"{error} {entry.advice}") from error
     if Path(spec, GroundingManifest.home).is_file():
         return BuiltinEncoder(Path(spec), device=device)
     if Path(spec, OPEN_CLIP_CONFIG).is_file() and not Path(spec, "config.json").is_file():
@@ -117,11 +117,11 @@ def _open(spec: str | None, device: str | None) -> ImageTextEncoder:
 
 def panel_names(specs: str | Sequence[str] | None) -> list[str | None]:
     """The encoders that are wanted, one by one: "a+b" are two, unless there is a file called so."""
-    given: list[str | None] = [specs] if isinstance(specs, str | None) else [*specs]
+    requested: list[str | None] = [specs] if isinstance(specs, str | None) else [*specs]
     names: list[str | None] = []
-    for spec in given or [None]:
-        place = (spec or "").rpartition("=")[2].rpartition("@")[2]
-        if spec is None or BESIDE not in spec or Path(place).exists():
+    for spec in requested or [None]:
+        path = (spec or "").rpartition("=")[2].rpartition("@")[2]
+        if spec is None or BESIDE not in spec or Path(path).exists():
             names.append(spec)
             continue
         parts = [part.strip() for part in spec.split(BESIDE)]
@@ -149,22 +149,22 @@ def open_panel(
     return encoders
 
 
-def _library_name(known: KnownEncoder, place: str) -> str:
-    if known.loads in ("transformers", "titan"):
-        return place or known.hub
-    if known.loads == "open_clip":
-        if not place:
-            return f"hf-hub:{known.hub}"
-        if Path(place).is_file():
-            return f"{known.architecture}@{place}"
-        if not Path(place, OPEN_CLIP_CONFIG).is_file():
+def _library_name(encoder: KnownEncoder, path: str) -> str:
+    if encoder.loads in ("transformers", "titan"):
+        return path or encoder.hub
+    if encoder.loads == "open_clip":
+        if not path:
+            return f"hf-hub:{encoder.hub}"
+        if Path(path).is_file():
+            return f"{encoder.architecture}@{path}"
+        if not Path(path, OPEN_CLIP_CONFIG).is_file():
             raise ModelError(
-                f"{place} holds no {OPEN_CLIP_CONFIG}, which open_clip reads {known.title} by."
+                f"{path} holds no {OPEN_CLIP_CONFIG}, which open_clip reads {encoder.title} by."
             )
-        return f"{LOCAL}{place}"
-    weights = f"hf_hub:{known.hub}"
-    if place:
-        weights = str(Path(place, known.weights) if Path(place).is_dir() else Path(place))
+        return f"{LOCAL}{path}"
+    weights = f"hf_hub:{encoder.hub}"
+    if path:
+        weights = str(Path(path, encoder.weights) if Path(path).is_dir() else Path(path))
         if not Path(weights).is_file():
-            raise ModelError(f"{place} holds no {known.weights}, the weights of {known.title}.")
-    return f"{known.architecture}@{weights}" if known.architecture else weights
+            raise ModelError(f"{path} holds no {encoder.weights}, the weights of {encoder.title}.")
+    return f"{encoder.architecture}@{weights}" if encoder.architecture else weights

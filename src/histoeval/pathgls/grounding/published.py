@@ -186,10 +186,10 @@ class SlideEncoder(PublishedEncoder):
         import torch
 
         side, _ = Counter(spot.width for spot in spots).most_common(1)[0]
-        places = torch.tensor([[(spot.x, spot.y) for spot in spots]])
+        coordinates = torch.tensor([[(spot.x, spot.y) for spot in spots]])
         patches = torch.from_numpy(np.asarray(features, np.float32))[None]
         with torch.inference_mode():
-            row = self.slide(patches, places, side)
+            row = self.slide(patches, coordinates, side)
         return of_length_one(np.asarray(row.cpu().numpy(), np.float32), self.name)
 
 
@@ -216,15 +216,15 @@ def titan_encoder(name: str | Path, device: str | None = None) -> SlideEncoder:
     def look(patches: Sequence[Pixels]) -> Any:
         from PIL import Image
 
-        return tower(torch.stack([prepare(Image.fromarray(each)) for each in patches]).to(device))
+        return tower(torch.stack([prepare(Image.fromarray(patch)) for patch in patches]).to(device))
 
     def read(phrase: str) -> Any:
         tokens = model.text_encoder.tokenizer([phrase])
         return model.encode_text(tokens.to(device), normalize=True)
 
-    def slide(features: Any, places: Any, side: int) -> Any:
+    def slide(features: Any, coordinates: Any, side: int) -> Any:
         vector = model.encode_slide_from_patch_features(
-            features.to(device), places.to(device), side
+            features.to(device), coordinates.to(device), side
         )
         return vector.float().reshape(1, -1) @ model.vision_encoder.proj.float()
 

@@ -61,7 +61,7 @@ def ground(
     decoys: Decoys,
     decisions: Decisions | None = None,
 ) -> Grounding | Problem:
-    """How well an image supports the claims that a report asserts; or why that cannot be measured.
+    """Measure how well an image supports what a report asserts; or say why it cannot be measured.
 
     Claims and patches that are out of the encoder's scope are listed with the reason and are not
     part of any mean. `decisions` are limits that were measured on a user's own cases; without them
@@ -70,16 +70,18 @@ def ground(
     parts = sorted_claims(claims)
     if not parts.asserted:
         if parts.uncertain:
-            why = "the report only denies or leaves open what it names"
-            return Problem("nothing_asserted", why)
+            explanation = "the report only denies or leaves open what it names"
+            return Problem("nothing_asserted", explanation)
         if parts.denied:
-            why = "the report only denies; what is absent cannot be shown by an image"
-            return Problem("only_denials", why)
+            explanation = "the report only denies; what is absent cannot be shown by an image"
+            return Problem("only_denials", explanation)
         return Problem("no_claims", "the report makes no claim that could be seen in an image")
-    seen = [number for number, reason in enumerate(image.unknown) if reason is None]
-    if not seen:
+    known_patches = [number for number, reason in enumerate(image.unknown) if reason is None]
+    if not known_patches:
         return Problem(UNKNOWN, f"{UNKNOWN_IMAGE}: {_usual(image.unknown)}")
-    patches = _Patches(image.vectors[seen], [image.spots[number] for number in seen], encoder)
+    patches = _Patches(
+        image.vectors[known_patches], [image.spots[number] for number in known_patches], encoder
+    )
     limits = decisions or decisions_of(encoder)
     specimen = (
         None if limits is None else SpecimenVerdicts.of(patches.vectors, encoder, limits, parts)
@@ -89,14 +91,16 @@ def ground(
         reason or (None if specimen is None else specimen.unknown(claim))
         for claim, reason in zip(parts.asserted, out_of_scope, strict=True)
     ]
-    known = [claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None]
-    if not known:
+    known_claims = [
+        claim for claim, reason in zip(parts.asserted, reasons, strict=True) if reason is None
+    ]
+    if not known_claims:
         return Problem(UNKNOWN, f"{UNKNOWN_CLAIMS}: {_usual(reasons)}")
-    scales = _scales(patches, claims, known, decoys)
+    scales = _scales(patches, claims, known_claims, decoys)
     if isinstance(scales, Problem):
         return scales
-    compared = patches.compared([claim.phrase for claim in known])
-    judged = _supports(known, compared, scales, patches, specimen)
+    compared = patches.compared([claim.phrase for claim in known_claims])
+    judged = _supports(known_claims, compared, scales, patches, specimen)
     unknown = None if limits is None else "not_known"
     supports = tuple(
         next(judged)
@@ -108,23 +112,23 @@ def ground(
     if specimen is None:
         stated = stated_behaviour(parts)
         cancer = CancerCheck(stated=stated, verdict="not_checked", why=UNVALIDATED)
-        verdict, why, value = None, UNVALIDATED, float(np.mean(values))
+        verdict, explanation, value = None, UNVALIDATED, float(np.mean(values))
     else:
-        cancer, (verdict, why) = specimen.cancer_check(), specimen.of_report(supports)
+        cancer, (verdict, explanation) = specimen.cancer_check(), specimen.of_report(supports)
         denial = specimen.denial()
         value = float(np.mean(values if denial is None else [*values, denial.value]))
         value = value if verdict == "supported" else min(value, UNSUPPORTED)
     return Grounding(
         value=value,
         raw=equation_1(compared.cosines),
-        patches=len(seen),
+        patches=len(known_patches),
         supports=supports,
         verdict=verdict or "not_known",
-        why=why,
+        why=explanation,
         cancer=cancer,
         organ=None if specimen is None else specimen.seen(),
         denied=parts.denied,
-        notes=(*image.notes, *_notes(image, parts, len(known))),
+        notes=(*image.notes, *_notes(image, parts, len(known_claims))),
         signature=_signature(encoder, decoys, limits),
     )
 
@@ -160,11 +164,11 @@ class _Patches(NamedTuple):
 
 
 def _scales(
-    patches: _Patches, claims: Sequence[Claim], known: Sequence[Claim], decoys: Decoys
+    patches: _Patches, claims: Sequence[Claim], known_claims: Sequence[Claim], decoys: Decoys
 ) -> Mapping[EntityType, _Compared] | Problem:
     """For each kind of claim its decoys; those of all kinds where too few of it are known."""
     scales = {}
-    for kind in dict.fromkeys(claim.type for claim in known):
+    for kind in dict.fromkeys(claim.type for claim in known_claims):
         phrases = patches.known(decoys.to(claims, kind))
         if len(phrases) < FEWEST:
             phrases = patches.known(decoys.to(claims))
@@ -185,7 +189,7 @@ def _best(cosines: Cosines) -> NDArray[np.float64]:
 
 
 def _supports(
-    known: Sequence[Claim],
+    known_claims: Sequence[Claim],
     compared: _Compared,
     scales: Mapping[EntityType, _Compared],
     patches: _Patches,
@@ -193,22 +197,22 @@ def _supports(
 ) -> Iterator[Support]:
     together = _best if specimen is None else top_mean
     heights = compared.heights(together)
-    rows = zip(known, compared.cosines, compared.usual, heights, strict=True)
+    rows = zip(known_claims, compared.cosines, compared.usual, heights, strict=True)
     for claim, row, usual, height in rows:
         scale = scales[claim.type]
-        others = scale.heights(together)
+        decoy_heights = scale.heights(together)
         curve = calibration_of(patches.encoder, claim.type)
         needed = curve.midpoint if specimen is None else specimen.limits[claim.type].supported
-        stands = standing(float(height), others)
-        by_patch = (standing(float(cosine), others) for cosine in row - usual)
+        stands = standing(float(height), decoy_heights)
+        by_patch = (standing(float(cosine), decoy_heights) for cosine in row - usual)
         support = Support(
             claim=claim,
             cosine=float(row.max()),
             value=None if stands is None else calibrated(stands, curve),
             spot=patches.spots[int(row.argmax())],
             against=patches.spots[int(row.argmin())],
-            decoy=scale.phrases[int(others.argmax())],
-            agreeing=sum(each is not None and each >= needed for each in by_patch),
+            decoy=scale.phrases[int(decoy_heights.argmax())],
+            agreeing=sum(score is not None and score >= needed for score in by_patch),
         )
         if specimen is None or stands is None:
             yield support
@@ -242,8 +246,8 @@ def _notes(image: EmbeddedImage, parts: Claims, known: int) -> Iterator[str]:
     if known < len(parts.asserted):
         yield f"{len(parts.asserted) - known} of {len(parts.asserted)} claims are not known"
     if parts.uncertain:
-        left = ", ".join(claim.phrase for claim in parts.uncertain)
-        yield f"left open by the report and not grounded: {left}"
+        open_claims = ", ".join(claim.phrase for claim in parts.uncertain)
+        yield f"left open by the report and not grounded: {open_claims}"
 
 
 # --- several encoders -----------------------------------------------------------------------------
@@ -261,8 +265,8 @@ def majority_value(values: Sequence[float | None]) -> float | None:
 
     So the panel is at or above any threshold exactly where a majority is. None where nobody knows.
     """
-    known = sorted((value for value in values if value is not None), reverse=True)
-    return known[len(known) // 2] if known else None
+    ranked = sorted((value for value in values if value is not None), reverse=True)
+    return ranked[len(ranked) // 2] if ranked else None
 
 
 def majority_verdict(verdicts: Sequence[GroundingVerdict | None]) -> GroundingVerdict | None:
@@ -278,17 +282,22 @@ def majority_verdict(verdicts: Sequence[GroundingVerdict | None]) -> GroundingVe
 
 
 def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
-    """What a panel found: each claim by the majority of the encoders that know it.
+    """Combine a panel's groundings: each claim by the majority of the encoders that know it.
 
     The grounding of every encoder is kept beside it. Encoders that could not ground the report at
     all have no vote, and notes say why. Where none could, that is the problem of the panel.
     """
     if not opinions:
         raise ValueError("a panel needs an encoder")
-    members = tuple(each.outcome for each in opinions if isinstance(each.outcome, Grounding))
+    members = tuple(
+        opinion.outcome for opinion in opinions if isinstance(opinion.outcome, Grounding)
+    )
     if not members:
         return _problem(opinions)
-    supports = tuple(_combined(each) for each in zip(*(m.supports for m in members), strict=True))
+    supports = tuple(
+        _combined(claim_supports)
+        for claim_supports in zip(*(m.supports for m in members), strict=True)
+    )
     values = [support.value for support in supports if support.value is not None]
     if not values:
         return Problem(UNKNOWN, "no claim is known to any encoder of the panel")
@@ -297,8 +306,8 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         for encoder, outcome in opinions
     )
     verdicts = [member.verdict for member in members]
-    seen = [member.organ for member in members if member.organ is not None]
-    organs = Counter(organ.likeliest for organ in seen)
+    organ_results = [member.organ for member in members if member.organ is not None]
+    organs = Counter(organ.likeliest for organ in organ_results)
     verdict = majority_verdict(verdicts)
     return Grounding(
         value=float(np.mean(values)),
@@ -308,7 +317,9 @@ def combine(opinions: Sequence[Opinion]) -> Grounding | Problem:
         verdict=verdict,
         why=_tally(verdicts, verdict),
         cancer=_cancer([member.cancer for member in members if member.cancer is not None]),
-        organ=next((o for o in seen if organs[o.likeliest] > len(seen) / 2), None),
+        organ=next(
+            (o for o in organ_results if organs[o.likeliest] > len(organ_results) / 2), None
+        ),
         denied=members[0].denied,
         notes=tuple(_panel_notes(opinions, supports)),
         signature=f"panel-1|majority|{signatures}",
@@ -324,7 +335,9 @@ def _combined(supports: tuple[Support, ...]) -> Support:
     """One claim: value and verdict of the majority, places from the encoder whose value decides."""
     value = majority_value([support.value for support in supports])
     if value is None:
-        reasons = dict.fromkeys(each.unknown for each in supports if each.unknown is not None)
+        reasons = dict.fromkeys(
+            support.unknown for support in supports if support.unknown is not None
+        )
         unknown = "; ".join(reasons) or None
         verdict = "not_known" if any(support.verdict for support in supports) else None
         claim = supports[0].claim
@@ -379,5 +392,7 @@ def _problem(opinions: Sequence[Opinion]) -> Problem:
     if len({problem for _, problem in problems}) == 1:
         return problems[0][1]
     codes = {problem.code for _, problem in problems}
-    reasons = "; ".join(f"{name.partition('@')[0]}: {each.message}" for name, each in problems)
+    reasons = "; ".join(
+        f"{name.partition('@')[0]}: {problem.message}" for name, problem in problems
+    )
     return Problem(codes.pop() if len(codes) == 1 else UNKNOWN, reasons)

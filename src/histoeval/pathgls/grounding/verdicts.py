@@ -110,7 +110,11 @@ def judge_report(
     claims = [*sites, *filter(None, lesions)]
     if any(map(_contradicts, [*claims, whole])):
         return "contradicted"
-    if whole is None or not is_confirmed or any(each.verdict != "supported" for each in specimens):
+    if (
+        whole is None
+        or not is_confirmed
+        or any(specimen.verdict != "supported" for specimen in specimens)
+    ):
         return "not_known"
     value = sum(claim.value for claim in claims) / max(1, len(claims))
     is_decided = any(lesion and lesion.verdict == "supported" for lesion in lesions)
@@ -165,7 +169,7 @@ class SpecimenVerdicts:
         return self.organs.seen(self.claimed)
 
     def unknown(self, claim: Claim) -> str | None:
-        """Why the place of a claim cannot be told; None where it can, or where none is named."""
+        """Reason why the place of a claim cannot be told; None if it can, or if none is named."""
         place = self._place(claim)
         if place is None and claim.type is EntityType.SITE:
             return f"{claim.phrase} is no organ that could be recognised"
@@ -183,28 +187,28 @@ class SpecimenVerdicts:
         if claim.type is EntityType.SITE:
             return self._decided_by_organ(support, self._organ(own), own)
         limits = self.limits[claim.type]
-        places = {organs: self._organ(organs) for organs in (self.claimed, own) if organs}
+        judgements = {organs: self._organ(organs) for organs in (self.claimed, own) if organs}
         behaviour = self._behaviour_of(claim, own or self.claimed)
-        judgement = judge_lesion(stands, limits, [*places.values()], behaviour)
+        judgement = judge_lesion(stands, limits, [*judgements.values()], behaviour)
         stands_out = limits.verdict(stands) == "supported"
-        weakest = min(places, key=lambda organs: places[organs].value, default=None)
-        organ = "supported" if weakest is None else places[weakest].verdict
+        weakest = min(judgements, key=lambda organs: judgements[organs].value, default=None)
+        organ = "supported" if weakest is None else judgements[weakest].verdict
         if weakest is None and stands_out:
             update = {**judgement._asdict(), "why": NO_ORGAN, "agreeing": None}
             return support.model_copy(update=update)
         if weakest is not None and _contradicts(behaviour) and organ != "contradicted":
-            why = behaviour_reason(claim, "contradicted")
+            reason = behaviour_reason(claim, "contradicted")
         elif weakest is not None and organ != "supported":
             return self._decided_by_organ(support, judgement, weakest)
         elif judgement.verdict == "not_known" and stands_out:
-            why = behaviour_reason(claim, "not_known")
+            reason = behaviour_reason(claim, "not_known")
         elif judgement.verdict == "supported":
-            why = "stands out from claims of other organs and diseases"
+            reason = "stands out from claims of other organs and diseases"
         elif judgement.verdict == "contradicted":
-            why = f"the image shows {support.decoy} rather than this"
+            reason = f"the image shows {support.decoy} rather than this"
         else:
-            why = f"stands out too little from other claims, such as {support.decoy}"
-        return support.model_copy(update={**judgement._asdict(), "why": why})
+            reason = f"stands out too little from other claims, such as {support.decoy}"
+        return support.model_copy(update={**judgement._asdict(), "why": reason})
 
     def denial(self) -> Judgement | None:
         """Judge a statement that there is no malignancy; None where the report makes none."""
@@ -215,14 +219,14 @@ class SpecimenVerdicts:
         """Agreement of image and report on malignancy, in every place that the report names."""
         stated, organs = stated_behaviour(self.claims), sorted(self.claimed)
 
-        def check(verdict: CancerVerdict, why: str) -> CancerCheck:
-            return CancerCheck(stated=stated, verdict=verdict, why=why)
+        def check(verdict: CancerVerdict, reason: str) -> CancerCheck:
+            return CancerCheck(stated=stated, verdict=verdict, why=reason)
 
         unchecked = [organ for organ in organs if organ not in self.malignancy]
         if unchecked or not organs or not all(place.organs for place in self.places):
-            where = " and ".join(unchecked) or "the tissue that the report names"
-            why = f"the encoder cannot tell benign from malignant in {where}"
-            return check("not_checked", why)
+            tissue = " and ".join(unchecked) or "the tissue that the report names"
+            reason = f"the encoder cannot tell benign from malignant in {tissue}"
+            return check("not_checked", reason)
         if stated == "nothing":
             return check("undecided", "the report states no diagnosis")
         if stated == "open":
@@ -234,42 +238,52 @@ class SpecimenVerdicts:
             return check("agrees", f"the tissue looks {stated}, as the report says")
         if "contradicted" in verdicts:
             return check("disagrees", f"the tissue does not look {stated}, as the report says")
-        why = f"the report says {stated}, and the tissue does not clearly look it"
-        return check("undecided", why)
+        reason = f"the report says {stated}, and the tissue does not clearly look it"
+        return check("undecided", reason)
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
         whole = self._organ(self.claimed) if self.claimed else None
         # Organs that are hard to part are judged together: the colon is seen with its appendix.
         together = (
-            frozenset(o for o in self.claimed if any(alike(o, each) for each in place.organs))
+            frozenset(
+                o
+                for o in self.claimed
+                if any(alike(o, named_organ) for named_organ in place.organs)
+            )
             for place in self.places
         )
-        places = {organs: self._organ(organs) for organs in together if organs}
-        sites = [_judgement(each) for each in supports if each.claim.type is EntityType.SITE]
-        lesions = [_judgement(each) for each in supports if each.claim.type is not EntityType.SITE]
+        judgements = {organs: self._organ(organs) for organs in together if organs}
+        sites = [
+            _judgement(support) for support in supports if support.claim.type is EntityType.SITE
+        ]
+        lesions = [
+            _judgement(support) for support in supports if support.claim.type is not EntityType.SITE
+        ]
         if (denial := self.denial()) is not None:
             lesions.append(denial)
         cancer = self.cancer_check()
         is_confirmed = cancer.stated == "malignant" or cancer.verdict == "agrees"
-        known = [judgement for judgement in sites if judgement is not None]
-        verdict = judge_report(known, lesions, whole, places.values(), is_confirmed=is_confirmed)
+        known_sites = [judgement for judgement in sites if judgement is not None]
+        verdict = judge_report(
+            known_sites, lesions, whole, judgements.values(), is_confirmed=is_confirmed
+        )
         if verdict == "contradicted":
             if whole is not None and _contradicts(whole):
                 return verdict, self._organ_reason(self.claimed, whole)
             if _contradicts(denial):
                 return verdict, DENIED_IN_VAIN
-            against = next(each for each in supports if each.verdict == "contradicted")
+            against = next(support for support in supports if support.verdict == "contradicted")
             return verdict, f"{against.claim.phrase}: {against.why}"
         if whole is None:
             return verdict, NO_ORGAN
-        for organs, judgement in places.items():
+        for organs, judgement in judgements.items():
             if judgement.verdict != "supported":
                 return verdict, self._organ_reason(organs, judgement)
         if not is_confirmed:
             return verdict, cancer.why
         if verdict != "supported":
-            why = "the image shows the organ, but supports too little of what is said of it"
-            return verdict, why
+            reason = "the image shows the organ, but supports too little of what is said of it"
+            return verdict, reason
         return verdict, "the image shows the organ and supports what the report claims"
 
     def _place(self, claim: Claim) -> NamedPlace | None:
@@ -288,38 +302,40 @@ class SpecimenVerdicts:
         self, support: Support, judgement: Judgement, organs: frozenset[str]
     ) -> Support:
         agreeing = self.organs.agreeing(organs, self.limits[EntityType.SITE].supported)
-        why = self._organ_reason(organs, self._organ(organs))
-        update = {**judgement._asdict(), "why": why, "agreeing": agreeing}
+        reason = self._organ_reason(organs, self._organ(organs))
+        update = {**judgement._asdict(), "why": reason, "agreeing": agreeing}
         return support.model_copy(update=update)
 
     def _organ_reason(self, organs: frozenset[str], judgement: Judgement) -> str:
-        seen, claimed = self.seen(), " or ".join(sorted(organs))
+        organ, claimed = self.seen(), " or ".join(sorted(organs))
         if judgement.verdict == "supported":
             return f"the tissue looks like {claimed}"
         if judgement.verdict == "contradicted":
             return (
-                f"the tissue looks like {seen.likeliest} ({seen.share:.0%} of patches), "
+                f"the tissue looks like {organ.likeliest} ({organ.share:.0%} of patches), "
                 f"not like {claimed}"
             )
-        if seen.likeliest in organs:
+        if organ.likeliest in organs:
             return f"the tissue looks most like {claimed}, but not clearly enough to say so"
-        if seen.likeliest in self.claimed:
+        if organ.likeliest in self.claimed:
             return (
-                f"the tissue looks like {seen.likeliest}, which the report names beside {claimed}"
+                f"the tissue looks like {organ.likeliest}, which the report names beside {claimed}"
             )
         return (
             f"the tissue does not look enough like {claimed} to say so; "
-            f"likeliest is {seen.likeliest} ({seen.share:.0%} of patches)"
+            f"likeliest is {organ.likeliest} ({organ.share:.0%} of patches)"
         )
 
     def _behaviour_of(self, claim: Claim, organs: Iterable[str]) -> Judgement | None:
-        """What the image says of the behaviour of a diagnosis in some organs.
+        """Judge the behaviour of a diagnosis by the image, in some organs.
 
         Beside a malignant diagnosis a benign one may well be there, and the image may be of either.
         """
         if claim.type is not EntityType.DIAGNOSIS or (side := side_of(claim.phrase)) is None:
             return None
-        diagnoses = [each for each in self.claims.asserted if each.type is EntityType.DIAGNOSIS]
+        diagnoses = [
+            asserted for asserted in self.claims.asserted if asserted.type is EntityType.DIAGNOSIS
+        ]
         sides = {side_of(diagnosis.phrase) for diagnosis in diagnoses} - {None}
         if side == "benign" and "malignant" in sides:
             return None

@@ -25,19 +25,19 @@ def two_values(
     rule: str, mentions: Iterable[ReportMention[Value]], differ: Callable[[Value, Value], bool]
 ) -> Iterator[Contradiction]:
     """Two values, in two sentences, of what a tumour has only one of, by a rule of that name."""
-    for one, other in combinations(mentions, 2):
-        if one.passage != other.passage and differ(one.value, other.value):
-            why = f"{one.span.text} and {other.span.text} are two {rule}s of one tumour"
-            yield clash(rule, one, other, why)
+    for first, second in combinations(mentions, 2):
+        if first.passage != second.passage and differ(first.value, second.value):
+            reason = f"{first.span.text} and {second.span.text} are two {rule}s of one tumour"
+            yield clash(rule, first, second, reason)
 
 
 def both_ways(
     mentions: Iterable[ReportMention[Value]], same: Callable[[Value, Value], bool]
 ) -> Iterator[tuple[ReportMention[Value], ReportMention[Value]]]:
-    """What is affirmed, with each denial of the same in another sentence."""
+    """Pair what is affirmed with each denial of the same in another sentence."""
     everything = list(mentions)
-    affirmed = [each for each in everything if not each.denied]
-    denied = [each for each in everything if each.denied]
+    affirmed = [mention for mention in everything if not mention.denied]
+    denied = [mention for mention in everything if mention.denied]
     for yes, no in product(affirmed, denied):
         if yes.passage != no.passage and same(yes.value, no.value):
             yield yes, no

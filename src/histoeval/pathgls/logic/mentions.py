@@ -66,7 +66,7 @@ class DiagnosisMention(NamedTuple):
 def diagnosis_mentions(
     passages: Iterable[ReportSentence], sent: frozenset[str]
 ) -> Iterator[DiagnosisMention]:
-    """What sentences call the lesion of a specimen, whose sites help to read a name."""
+    """Names that sentences give the lesion of a specimen, whose sites help to read them."""
     for passage in passages:
         text = passage.text
         for match in find_diagnoses(text, sent):
@@ -80,18 +80,18 @@ def diagnosis_mentions(
             if is_beside or is_denied(text, match.start, match.end):
                 continue
             is_again = bool(_DEFINITE.search(before) or _EQUATED.search(before))
-            settled = is_again or (passage.is_conclusion and not _WITH.search(before))
+            is_settled = is_again or (passage.is_conclusion and not _WITH.search(before))
             concept, span = concepts()[match.id], passage.at(match.start, match.end).span
             if match.id not in listed("umbrellas"):
                 concept = refine(concept, sent)
-            yield DiagnosisMention(concept, span, passage, settled)
+            yield DiagnosisMention(concept, span, passage, is_settled)
 
 
-def _statement(text: str, place: int) -> str:
+def _statement(text: str, position: int) -> str:
     """The text around a place, up to a semicolon or a contrast on each side."""
     breaks = [m.span() for m in re.finditer(r";|\b(?:but|however|whereas)\b", text)]
-    start = max((end for _, end in breaks if end <= place), default=0)
-    return text[start : min((begin for begin, _ in breaks if begin > place), default=len(text))]
+    start = max((end for _, end in breaks if end <= position), default=0)
+    return text[start : min((begin for begin, _ in breaks if begin > position), default=len(text))]
 
 
 # --- grades, in any scheme and in words -----------------------------------------------------------
@@ -108,13 +108,13 @@ class GradeMention(NamedTuple):
 
 def gradings(passages: Iterable[ReportSentence]) -> Iterator[GradeMention]:
     for passage in passages:
-        for found in find_grades(passage.text):
-            mention = passage.at(found.start, found.end)
-            is_given = found.grade.part is None and _is_given(mention)
-            early = _is_early(mention, found.grade) if is_given else None
-            if (early := False if found.summed else early) is not None:
-                levels, tiers = _levels(found.grade), _tiers(found.grade)
-                scheme, span = found.grade.scheme, mention.span
+        for match in find_grades(passage.text):
+            mention = passage.at(match.start, match.end)
+            is_given = match.grade.part is None and _is_given(mention)
+            early = _is_early(mention, match.grade) if is_given else None
+            if (early := False if match.summed else early) is not None:
+                levels, tiers = _levels(match.grade), _tiers(match.grade)
+                scheme, span = match.grade.scheme, mention.span
                 yield GradeMention(scheme, levels, tiers, early, span, passage)
 
 
@@ -123,10 +123,10 @@ def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:
         if any(diagnosis_tree().is_a(name.concept.id, id_) for id_ in row["diagnoses"]):
             tiers = frozenset(row["tiers"])
             ranks = frozenset(_TIERS.index(tier) + 1 for tier in tiers)
-            place = name.span, name.passage
-            yield GradeMention("tier", ranks, tiers, False, *place)
+            location = name.span, name.passage
+            yield GradeMention("tier", ranks, tiers, False, *location)
             if "WHO" in row:
-                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, *place)
+                yield GradeMention("WHO", frozenset(row["WHO"]), tiers, False, *location)
 
 
 def are_at_odds(one: GradeMention, other: GradeMention) -> bool:
@@ -198,7 +198,9 @@ def signs_of(passage: ReportSentence, leaning: Leaning) -> frozenset[str]:
     affirmed = affirmed_text(passage.text)
     if pattern("inflamed").search(affirmed):
         return frozenset()
-    return frozenset(each.group().lower() for each in pattern("looks_malignant").finditer(affirmed))
+    return frozenset(
+        match.group().lower() for match in pattern("looks_malignant").finditer(affirmed)
+    )
 
 
 def leaning_of(passage: ReportSentence) -> Leaning | None:
@@ -216,4 +218,4 @@ def normal_at(passage: ReportSentence) -> re.Match[str] | None:
     if passage.has("around"):
         return None
     words = _NORMAL, pattern("called_normal"), pattern("looks_normal")
-    return next((match for each in words if (match := each.search(passage.text))), None)
+    return next((match for sign in words if (match := sign.search(passage.text))), None)

@@ -41,12 +41,12 @@ def are_by_two_methods(one: str, other: str) -> bool:
     return bool(first and second) and not first & second
 
 
-def _are_on_two_margins(one: str, other: str) -> bool:
-    if not all(pattern("margin_word").search(text) for text in (one, other)):
+def _are_on_two_margins(first_text: str, second_text: str) -> bool:
+    if not all(pattern("margin_word").search(text) for text in (first_text, second_text)):
         return False
     first, second = (
         {match.group().casefold() for match in pattern("margin_names").finditer(text)}
-        for text in (one, other)
+        for text in (first_text, second_text)
     )
     return bool(first and second) and not first & second and "all" not in first | second
 
@@ -60,9 +60,9 @@ def _organs(text: str) -> frozenset[str]:
     return frozenset(organ_of(match.id) for match in find_sites(text)) - listed("tissues")
 
 
-def _have_two_labels(one: str, other: str) -> bool:
+def _have_two_labels(first_text: str, second_text: str) -> bool:
     """True for two numbered things of a kind: at 3 and at 6 o'clock, level II and V."""
-    first, second = statements(one).labels, statements(other).labels
+    first, second = statements(first_text).labels, statements(second_text).labels
     kinds = [{label.split()[0] for label in labels} for labels in (first, second)]
     return bool(kinds[0] & kinds[1]) and not first & second
 
@@ -70,8 +70,8 @@ def _have_two_labels(one: str, other: str) -> bool:
 def have_two_heads(one: str, other: str) -> bool:
     """True if both begin with a place and a colon or a dash, and the places differ."""
     heads = [_HEAD.match(text) for text in (one, other)]
-    sites = [{m.id for m in find_sites(found["head"])} if found else set() for found in heads]
-    sides = {side_of(found["head"]) for found in heads if found} & {*_SIDES}
+    sites = [{m.id for m in find_sites(head["head"])} if head else set() for head in heads]
+    sides = {side_of(head["head"]) for head in heads if head} & {*_SIDES}
     if all(sites) and len(sides) > 1:
         return True
     return all(sites) and not any(

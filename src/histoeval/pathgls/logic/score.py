@@ -83,7 +83,7 @@ def equation_2(probabilities: Sequence[float], k: int) -> float:
 
 
 def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> Logic | Problem:
-    """How consistent a report is, with the contradictions that count.
+    """Measure the consistency of a report, with the contradictions that count.
 
     A contradiction by rule has the probability 1, in place of the model's answer on the same two
     sentences; the model judges both ways round, and the lower answer counts.
@@ -97,23 +97,28 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     if not pairs and not broken and not whole:
         alone = Logic(value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature)
         return alone if any(stated) else _NO_STATEMENT
-    ruled = [_Judged(each, _places(each, passages)) for each in broken]
-    ruled += _at_odds(whole, {each.places for each in ruled}, entailer)
-    settled = {each.places for each in ruled}
-    left = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled]
-    k = top.of(len(ruled) + len(left))
-    judged = [*ruled, *_by_model(left, entailer, k, [each.found.probability for each in ruled])]
-    found = [each.found for each in judged]
+    ruled = [_Judged(contradiction, _places(contradiction, passages)) for contradiction in broken]
+    ruled += _at_odds(whole, {verdict.places for verdict in ruled}, entailer)
+    settled_places = {verdict.places for verdict in ruled}
+    remaining = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled_places]
+    k = top.of(len(ruled) + len(remaining))
+    judged = [
+        *ruled,
+        *_by_model(remaining, entailer, k, [verdict.found.probability for verdict in ruled]),
+    ]
+    clashes = [verdict.found for verdict in judged]
     notes = [f"only the first {len(passages.all)} sentences were read"] if passages.cut else []
     if len(pairs) > MAX_PAIRS:
         notes.append(f"of {len(pairs)} pairs of statements the first {MAX_PAIRS} were compared")
-    worst = sorted(found, key=lambda c: (-c.probability, c.first.start, c.second.start))[:k]
+    worst = sorted(clashes, key=lambda c: (-c.probability, c.first.start, c.second.start))[:k]
     return Logic(
-        value=min(1.0, max(0.0, equation_2([each.found.probability for each in judged], k))),
-        pairs=len(ruled) + len(left),
+        value=min(1.0, max(0.0, equation_2([verdict.found.probability for verdict in judged], k))),
+        pairs=len(ruled) + len(remaining),
         top=k,
         contradictions=tuple(
-            _with_clauses(each, passages) for each in worst if each.probability > _SHOWN
+            _with_clauses(contradiction, passages)
+            for contradiction in worst
+            if contradiction.probability > _SHOWN
         ),
         notes=tuple(notes),
         signature=signature,
@@ -129,14 +134,16 @@ def _by_nli(first: ReportSpan, second: ReportSpan, probability: float) -> Contra
     return Contradiction(first=first, second=second, probability=probability, source="nli")
 
 
-def _with_clauses(found: Contradiction, passages: Passages) -> Contradiction:
+def _with_clauses(contradiction: Contradiction, passages: Passages) -> Contradiction:
     """The same with both clauses: a name alone does not say what is stated of it."""
 
     def clause(span: ReportSpan) -> ReportSpan:
         passage = passages.at(span.start)
         return span if passage is None else passage.clause_span(span)
 
-    return found.model_copy(update={"first": clause(found.first), "second": clause(found.second)})
+    return contradiction.model_copy(
+        update={"first": clause(contradiction.first), "second": clause(contradiction.second)}
+    )
 
 
 def _at_odds(
@@ -145,36 +152,38 @@ def _at_odds(
     """Sentences that contradict each other as they stand, by the model; they count like a rule."""
     open_ = [pair for pair in pairs if pair.places not in settled]
     forth = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
-    found = []
+    judged = []
     for pair, answer in zip(open_, forth, strict=True):
         if _of_sentences((answer.contradiction + 1) / 2, pair) <= _LIKELY:
             continue
         (back,) = entailer.judge([NliPair(pair.second.text, pair.first.text)])
         p = _of_sentences((answer.contradiction + back.contradiction) / 2, pair)
         if p > _LIKELY:
-            found.append(_Judged(_by_nli(pair.first.span, pair.second.span, p), pair.places))
-    return found
+            judged.append(_Judged(_by_nli(pair.first.span, pair.second.span, p), pair.places))
+    return judged
 
 
 def _by_model(
-    pairs: Sequence[StatementPair], entailer: Entailer, k: int, known: Sequence[float]
+    pairs: Sequence[StatementPair], entailer: Entailer, k: int, known_probabilities: Sequence[float]
 ) -> Iterator[_Judged]:
     """The lower answer of both ways round, for all pairs that may be among the k highest.
 
     The answer one way is never below that. So the worst are judged the other way round, one after
-    the other, until k answers, with those that are `known` by rule, are at least as high as any of
+    the other, until k answers, with those that are known by rule, are at least as high as any of
     the rest can be. The rest, of which only one way is known, do not count.
     """
     forth = entailer.judge([NliPair(p.first.passage.text, p.second.text) for p in pairs])
     highest = [_in_a_report(a.contradiction, p) for a, p in zip(forth, pairs, strict=True)]
-    settled = list(known)
-    for pair, most in sorted(zip(pairs, highest, strict=True), key=lambda each: -each[1]):
-        if sum(each >= most for each in settled) >= k:
+    probabilities = list(known_probabilities)
+    for pair, most in sorted(zip(pairs, highest, strict=True), key=lambda item: -item[1]):
+        if sum(probability >= most for probability in probabilities) >= k:
             return
         (back,) = entailer.judge([NliPair(pair.second.passage.text, pair.first.text)])
-        settled.append(min(most, _in_a_report(back.contradiction, pair)))
-        first, second = sorted((pair.first, pair.second), key=lambda each: each.span.start)
-        yield _Judged(_by_nli(first.span, second.span, settled[-1]), pair.places)
+        probabilities.append(min(most, _in_a_report(back.contradiction, pair)))
+        first, second = sorted(
+            (pair.first, pair.second), key=lambda statement: statement.span.start
+        )
+        yield _Judged(_by_nli(first.span, second.span, probabilities[-1]), pair.places)
 
 
 def _in_a_report(probability: float, pair: StatementPair) -> float:
@@ -199,9 +208,9 @@ def _corrected(probability: float, share: float) -> float:
     return probability * rarer / (probability * rarer + 1 - probability)
 
 
-def _places(found: Contradiction, passages: Passages) -> tuple[int, int]:
+def _places(contradiction: Contradiction, passages: Passages) -> tuple[int, int]:
     first, second = sorted(
         passage.start if (passage := passages.at(span.start)) else span.start
-        for span in (found.first, found.second)
+        for span in (contradiction.first, contradiction.second)
     )
     return first, second

@@ -91,7 +91,7 @@ class ReportSentence:
         return ReportMention(text, span, self)
 
     def found(self, match: re.Match[str]) -> ReportMention[str]:
-        """What a pattern has found in the sentence, to the end of its last word."""
+        """Mention of a match in the sentence, to the end of its last word."""
         end = match.end()
         while end < len(self.text) and self.text[end - 1 : end + 1].isalpha():
             end += 1
@@ -151,8 +151,8 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
     layout = list(_labelled(sections(text)))
     starts = [section.start for section, _ in layout]
     # Where a specimen begins, or the text returns to it.
-    labels = {place for part in parts for place, _ in part.labels}
-    returns = {place for part in parts for place, _ in part.stretches}
+    labels = {start for part in parts for start, _ in part.labels}
+    returns = {start for part in parts for start, _ in part.stretches}
     cuts = sorted(labels | returns - {end for part in parts for _, end in part.labels})
     for sentence in sentences(text):
         first = max(0, bisect_right(starts, sentence.start) - 1)
@@ -172,12 +172,12 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
                     yield ReportSentence(begin, begin + len(whole), whole, part, kind)
 
 
-def _part_at(place: int, parts: Sequence[SpecimenText]) -> str:
+def _part_at(position: int, parts: Sequence[SpecimenText]) -> str:
     return next(
         (
             part.label or part.heading.casefold()
             for part in parts
-            if part.has(place) or any(start <= place < end for start, end in part.labels)
+            if part.has(position) or any(start <= position < end for start, end in part.labels)
         ),
         "",
     )
@@ -204,23 +204,23 @@ def _number(title: str) -> str:
 
 def _lettered(passages: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
     """Sentences that begin with the letter or number of a part are of it, and so those after."""
-    known = {passage.part for passage in passages} - {""}
+    parts = {passage.part for passage in passages} - {""}
     label = kind = ""
     for passage in passages:
         if passage.part or passage.kind != kind:
             label, kind = "", passage.kind
         begins = _LETTER.match(passage.text)
-        if begins and not passage.part and (number := _number(begins[1])) in known:
+        if begins and not passage.part and (number := _number(begins[1])) in parts:
             label = number
         yield replace(passage, part=passage.part or label)
 
 
-def _kind(section: Section, text: str, place: int) -> str:
+def _kind(section: Section, text: str, start: int) -> str:
     """The kind of a section; another where one names the specimen and goes on to what is found."""
     kind = section.within or ("" if section.kind == _PART else section.kind)
     line = text[section.body_start : section.end].strip().split("\n")[0]
-    is_later = "\n" in text[section.body_start : place].strip(" ")
-    if kind in _NAMING and is_later and _ITEM.match(text, place):
+    is_later = "\n" in text[section.body_start : start].strip(" ")
+    if kind in _NAMING and is_later and _ITEM.match(text, start):
         return _SYNOPTIC
     prose = len(text) <= _SHORT and kind in _NAMING and _PROSE.search(line)
     return "other" if prose else kind
@@ -230,8 +230,8 @@ def _by_side(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
     """In a report that returns to both sides, each side is a specimen."""
     sides = [side_of(passage.text) for passage in passages]
     count = Counter(side for side in sides if side)
-    both = min(count[Side.LEFT], count[Side.RIGHT]) >= _SIDED_OFTEN
-    if any(passage.part for passage in passages) or not (both or count[Side.BILATERAL]):
+    has_both_sides = min(count[Side.LEFT], count[Side.RIGHT]) >= _SIDED_OFTEN
+    if any(passage.part for passage in passages) or not (has_both_sides or count[Side.BILATERAL]):
         return list(passages)
     labelled, last = [], ""
     for passage, side in zip(passages, sides, strict=True):

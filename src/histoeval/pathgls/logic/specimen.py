@@ -68,11 +68,13 @@ class Specimen:
         return any(passage.has(*lists) for passage in self.passages)
 
     def passage_at(self, place: int) -> ReportSentence | None:
-        return next((each for each in self.passages if each.start <= place < each.end), None)
+        return next(
+            (passage for passage in self.passages if passage.start <= place < passage.end), None
+        )
 
     @cached_property
     def made(self) -> tuple[ReportMention[Diagnosis], ...]:
-        return tuple(each for each in self.diagnoses if not each.denied)
+        return tuple(diagnosis for diagnosis in self.diagnoses if not diagnosis.denied)
 
     def made_outside(self, passage: ReportSentence) -> tuple[ReportMention[Diagnosis], ...]:
         return tuple(e for e in self.made if e.passage != passage and not e.value.hedged)
@@ -107,8 +109,8 @@ class Specimen:
         """True if the malignancies that are diagnosed are one in more or fewer words."""
         tumours = {
             concept.id
-            for each in self.made
-            if (concept := own_concept(each.value))
+            for diagnosis in self.made
+            if (concept := own_concept(diagnosis.value))
             and concept.behaviour == Behaviour.MALIGNANT
             and not concept.generic
         }
@@ -119,9 +121,9 @@ class Specimen:
         everywhere = listed("tissues")
         return frozenset(
             organ
-            for each in self.entities
-            if each.value.type in (EntityType.SITE, EntityType.PROCEDURE)
-            for match in find_sites(each.value.text)
+            for entity in self.entities
+            if entity.value.type in (EntityType.SITE, EntityType.PROCEDURE)
+            for match in find_sites(entity.value.text)
             if (organ := organ_of(match.id)) not in everywhere
         )
 
@@ -136,7 +138,7 @@ class Specimen:
 
     def is_of_a_grade(self, diagnosis: ReportMention[Diagnosis]) -> bool:
         """True if only one grade of it is denied: no high grade dysplasia."""
-        graded = {each.span.end for each in self.grades if each.passage == diagnosis.passage}
+        graded = {grade.span.end for grade in self.grades if grade.passage == diagnosis.passage}
         before = self.text[: diagnosis.span.start].rstrip()
         return len(before) in graded or bool(_DEGREE.search(before))
 
@@ -166,14 +168,14 @@ def _up_to(report: Report, passages: Passages) -> Report:
     end = passages.all[-1].end if passages.all else 0
     if not passages.cut and len(report.entities) <= _MAX_ENTITIES:
         return report
-    kept = [e for e in report.entities if e.end <= end][:_MAX_ENTITIES]
-    places = {id(entity): place for place, entity in enumerate(kept)}
+    entities = [e for e in report.entities if e.end <= end][:_MAX_ENTITIES]
+    positions = {id(entity): position for position, entity in enumerate(entities)}
     relations = [
-        Relation(head=places[id(head)], tail=places[id(tail)])
+        Relation(head=positions[id(head)], tail=positions[id(tail)])
         for head, tail in _linked(report)
-        if id(head) in places and id(tail) in places
+        if id(head) in positions and id(tail) in positions
     ]
-    return Report(text=report.text[:end], entities=tuple(kept), relations=tuple(relations))
+    return Report(text=report.text[:end], entities=tuple(entities), relations=tuple(relations))
 
 
 def _linked(report: Report) -> Iterator[tuple[Entity, Entity]]:
@@ -189,13 +191,13 @@ class _Reading:
     scope: TextScope
 
     def of(self, part: str) -> Specimen:
-        facts, here = self.facts, [p for p in self.passages.all if p.part == part]
+        facts, passages = self.facts, [p for p in self.passages.all if p.part == part]
         return Specimen(
             text=self.report.text,
-            passages=tuple(here),
+            passages=tuple(passages),
             diagnoses=tuple(self._diagnoses(part)),
             findings=tuple(self._findings(part)),
-            markers=tuple(self._markers(here)),
+            markers=tuple(self._markers(passages)),
             grades=tuple(self._sited(facts.grades, part)),
             stages=tuple(self._sited(facts.stages, part)),
             measurements=tuple(self._sited(facts.measurements, part)),
@@ -210,31 +212,33 @@ class _Reading:
     def _sited(
         self, values: Iterable[ValueMention[Value]], part: str
     ) -> Iterator[ReportMention[Value]]:
-        for each in sorted(values, key=lambda value: value.entity.start):
-            if (passage := self._passage(each.entity, part)) is not None:
-                yield ReportMention(each.value, _span(each.entity), passage)
+        for mention in sorted(values, key=lambda value: value.entity.start):
+            if (passage := self._passage(mention.entity, part)) is not None:
+                yield ReportMention(mention.value, _span(mention.entity), passage)
 
     def _diagnoses(self, part: str) -> Iterator[ReportMention[Diagnosis]]:
         named = {(d.entity.start, d.entity.end): d for d in (*self.facts.made, *self.facts.denied)}
-        for _, each in sorted(named.items()):
-            denied = each.entity.assertion == Assertion.ABSENT
-            passage = self._passage(each.entity, part)
+        for _, diagnosis in sorted(named.items()):
+            denied = diagnosis.entity.assertion == Assertion.ABSENT
+            passage = self._passage(diagnosis.entity, part)
             if not passage:
                 continue
             # A short word only looks like an abbreviation: the ALL of a text in capitals.
             capitals, small = (sum(map(case, passage.text)) for case in (str.isupper, str.islower))
-            if len(each.entity.text) <= _SHORT_WORD and capitals > 2 * small:
+            if len(diagnosis.entity.text) <= _SHORT_WORD and capitals > 2 * small:
                 continue
-            if denied and is_place_of_denial(self.report.text[passage.start : each.entity.start]):
+            if denied and is_place_of_denial(
+                self.report.text[passage.start : diagnosis.entity.start]
+            ):
                 continue
-            if each.concept and self._is_plain(each.entity, denied):
-                yield ReportMention(each, _span(each.entity), passage, denied)
+            if diagnosis.concept and self._is_plain(diagnosis.entity, denied):
+                yield ReportMention(diagnosis, _span(diagnosis.entity), passage, denied)
 
     def _findings(self, part: str) -> Iterator[ReportMention[FindingFact]]:
-        for each in sorted(self.facts.findings, key=lambda fact: fact.entity.start):
-            passage = self._passage(each.entity, part)
-            if passage and each.id and self._is_plain(each.entity, each.denied):
-                yield ReportMention(each, _span(each.entity), passage, each.denied)
+        for finding in sorted(self.facts.findings, key=lambda fact: fact.entity.start):
+            passage = self._passage(finding.entity, part)
+            if passage and finding.id and self._is_plain(finding.entity, finding.denied):
+                yield ReportMention(finding, _span(finding.entity), passage, finding.denied)
 
     def _is_plain(self, entity: Entity, denied: bool) -> bool:
         """False where something around an entity contradicts how it is read."""
@@ -245,21 +249,23 @@ class _Reading:
         return bool(of_markers) or stance_at(text, entity.start, entity.end) is not denied
 
     def _markers(
-        self, here: Sequence[ReportSentence]
+        self, passages: Sequence[ReportSentence]
     ) -> Iterator[ReportMention[tuple[str, Result]]]:
         tails: dict[int, list[Entity]] = {}
         for head, tail in _linked(self.report):
             tails.setdefault(head.start, []).append(tail)
         stained = [e for e in self.report.entities if e.type == EntityType.MARKER]
-        for passage in here:
+        for passage in passages:
             for match in pattern("triple_negative").finditer(passage.text):
                 for key in sorted(listed("triple")):
                     yield ReportMention((key, _NEGATIVE), passage.found(match).span, passage)
-            kept = tuple(e for e in stained if passage.start <= e.start < passage.end)
-            if not kept:
+            entities = tuple(e for e in stained if passage.start <= e.start < passage.end)
+            if not entities:
                 continue
-            alone = self.report.model_copy(update={"entities": kept, "relations": ()})
-            linked = {place: tails.get(entity.start, []) for place, entity in enumerate(kept)}
+            alone = self.report.model_copy(update={"entities": entities, "relations": ()})
+            linked = {
+                position: tails.get(entity.start, []) for position, entity in enumerate(entities)
+            }
             for key, sited in markers_of(alone, linked, self.scope).items():
                 before = self.report.text[passage.start : sited.entity.start]
                 result = _NEGATIVE if _LACKS.search(before) else sited.value

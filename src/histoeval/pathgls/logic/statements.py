@@ -74,16 +74,18 @@ def _tidy(text: str) -> str:
 
 
 def _diagnoses(specimen: Specimen) -> Iterator[Statement]:
-    for each in specimen.diagnoses:
-        if each.value.hedged or (each.denied and specimen.is_of_a_grade(each)):
+    for diagnosis in specimen.diagnoses:
+        if diagnosis.value.hedged or (diagnosis.denied and specimen.is_of_a_grade(diagnosis)):
             continue
-        name = _lowered(each.span.text)
-        if each.denied:
+        name = _lowered(diagnosis.span.text)
+        if diagnosis.denied:
             text = f"There is no {name}."
         else:
-            text = f"The diagnosis is {name}{_place(each, specimen)}."
-        made = None if each.denied else own_concept(each.value)
-        yield Statement(text, each.span, each.passage, "diagnosis", _diagnosed(each), made)
+            text = f"The diagnosis is {name}{_place(diagnosis, specimen)}."
+        concept = None if diagnosis.denied else own_concept(diagnosis.value)
+        yield Statement(
+            text, diagnosis.span, diagnosis.passage, "diagnosis", _diagnosed(diagnosis), concept
+        )
 
 
 def _diagnosed(diagnosis: ReportMention[Diagnosis]) -> dict[str, str]:
@@ -112,48 +114,50 @@ def _place(diagnosis: ReportMention[Diagnosis], specimen: Specimen) -> str:
 
 
 def _findings(specimen: Specimen) -> Iterator[Statement]:
-    named = {each.span.start for each in specimen.diagnoses}
-    for each in specimen.findings:
-        if each.span.start in named:
+    named = {diagnosis.span.start for diagnosis in specimen.diagnoses}
+    for finding in specimen.findings:
+        if finding.span.start in named:
             continue
-        text = _written(each)
-        where = f":{each.value.place}" if each.value.id in BARE else ""
-        where += ":elsewhere" if pattern("elsewhere").search(each.clause) else ""
-        topics = {f"finding:{each.value.id}{where}": _DENIED if each.denied else _AFFIRMED}
-        yield Statement(text, each.span, each.passage, "detail", topics)
+        text = _written(finding)
+        context = f":{finding.value.place}" if finding.value.id in BARE else ""
+        context += ":elsewhere" if pattern("elsewhere").search(finding.clause) else ""
+        topics = {f"finding:{finding.value.id}{context}": _DENIED if finding.denied else _AFFIRMED}
+        yield Statement(text, finding.span, finding.passage, "detail", topics)
 
 
-def _written(seen: ReportMention[FindingFact]) -> str:
+def _written(finding: ReportMention[FindingFact]) -> str:
     """A finding as a sentence; one whose own words deny it ("clear margins") as it stands."""
-    name, id_ = _lowered(seen.span.text), str(seen.value.id)
+    name, id_ = _lowered(finding.span.text), str(finding.value.id)
     if id_ in BARE or is_kind_of(id_, _MARGIN):
-        place = f" of the {seen.value.place}" if id_ in BARE and seen.value.place else ""
-        return f"There is {'no ' if seen.denied else ''}{findings()[id_].name.lower()}{place}."
-    if seen.value.entity.assertion == Assertion.ABSENT:
+        location = f" of the {finding.value.place}" if id_ in BARE and finding.value.place else ""
+        return (
+            f"There is {'no ' if finding.denied else ''}{findings()[id_].name.lower()}{location}."
+        )
+    if finding.value.entity.assertion == Assertion.ABSENT:
         return f"There is no {name}."
-    whole = seen.denied or " is " in name or " are " in name
+    whole = finding.denied or " is " in name or " are " in name
     return f"{name[:1].upper()}{name[1:]}." if whole else f"There is {name}."
 
 
 def _markers(specimen: Specimen) -> Iterator[Statement]:
-    for each in specimen.markers:
-        key, result = each.value
-        apart = each.passage.has("some_cells", "of_gene")
-        if result.polarity in ("positive", "negative") and not apart:
+    for stain in specimen.markers:
+        key, result = stain.value
+        is_apart = stain.passage.has("some_cells", "of_gene")
+        if result.polarity in ("positive", "negative") and not is_apart:
             text = f"{key} is {result.polarity}."
             topics = {f"marker:{key}": result.polarity}
-            yield Statement(text, each.span, each.passage, "detail", topics)
+            yield Statement(text, stain.span, stain.passage, "detail", topics)
 
 
 def _grades(specimen: Specimen) -> Iterator[Statement]:
-    for each in specimen.grades:
-        part = pattern("part_of_tumour").search(each.clause) or is_of_early_lesion(each.clause)
-        denied = is_denied(specimen.text, each.span.start, each.span.end)
+    for grade in specimen.grades:
+        part = pattern("part_of_tumour").search(grade.clause) or is_of_early_lesion(grade.clause)
+        denied = is_denied(specimen.text, grade.span.start, grade.span.end)
         if part or denied:
             continue
-        text = f"The tumour is {_lowered(each.span.text)}."
-        topics = {f"grade:{each.value.scheme}:{each.value.part or ''}": f"{each.value.level:g}"}
-        yield Statement(text, each.span, each.passage, "detail", topics)
+        text = f"The tumour is {_lowered(grade.span.text)}."
+        topics = {f"grade:{grade.value.scheme}:{grade.value.part or ''}": f"{grade.value.level:g}"}
+        yield Statement(text, grade.span, grade.passage, "detail", topics)
 
 
 def _lowered(text: str) -> str:
@@ -184,55 +188,72 @@ class StatementPair:
 
     @property
     def differing(self) -> frozenset[str]:
-        one, other = self.first.topics, self.second.topics
-        return frozenset(each for each in one.keys() & other.keys() if one[each] != other[each])
+        first, second = self.first.topics, self.second.topics
+        return frozenset(
+            topic for topic in first.keys() & second.keys() if first[topic] != second[topic]
+        )
 
     @property
     def are_beside(self) -> bool:
         """True for diagnoses that one report may make, or of which one lies beside the other."""
-        both = self.first, self.second
-        named = all(each.role == "diagnosis" for each in both)
-        one, other = self.first.diagnosis, self.second.diagnosis
-        together = one is not None and other is not None and not are_exclusive(one, other)
-        return named and (together or any(each.passage.has("beside") for each in both))
+        statements = self.first, self.second
+        are_diagnoses = all(statement.role == "diagnosis" for statement in statements)
+        first, second = self.first.diagnosis, self.second.diagnosis
+        are_compatible = (
+            first is not None and second is not None and not are_exclusive(first, second)
+        )
+        return are_diagnoses and (
+            are_compatible or any(statement.passage.has("beside") for statement in statements)
+        )
 
     @property
     def of_two_places(self) -> bool:
-        both = self.first.passage.text, self.second.passage.text
+        texts = self.first.passage.text, self.second.passage.text
         is_of_markers = any(topic.startswith("marker:") for topic in self.differing)
-        return are_of_two_places(*both) or (is_of_markers and are_by_two_methods(*both))
+        return are_of_two_places(*texts) or (is_of_markers and are_by_two_methods(*texts))
 
 
 def statements_of(specimen: Specimen) -> tuple[Statement, ...]:
     kinds = (_diagnoses, _findings, _markers, _grades, _morphology)
     stated = [statement for kind in kinds for statement in kind(specimen)]
-    distinct = {(each.text.casefold(), each.span.start, each.role): each for each in stated}
-    return tuple(sorted(distinct.values(), key=lambda each: (each.span.start, each.text)))
+    distinct = {
+        (statement.text.casefold(), statement.span.start, statement.role): statement
+        for statement in stated
+    }
+    return tuple(
+        sorted(distinct.values(), key=lambda statement: (statement.span.start, statement.text))
+    )
 
 
 def pairs_of(statements: Sequence[Statement]) -> list[StatementPair]:
     """The pairs of one specimen that are worth judging, the most informative first."""
     statements = statements[:_MAX_STATEMENTS]
-    diagnoses = [each for each in statements if each.role == "diagnosis"]
+    diagnoses = [statement for statement in statements if statement.role == "diagnosis"]
     on_one_topic = [
-        StatementPair(one, other)
-        for one, other in combinations([each for each in statements if each.topics], 2)
-        if one.passage != other.passage and one.topics.keys() & other.topics.keys() - {LEANING}
+        StatementPair(first, second)
+        for first, second in combinations(
+            [statement for statement in statements if statement.topics], 2
+        )
+        if first.passage != second.passage
+        and first.topics.keys() & second.topics.keys() - {LEANING}
     ]
-    concluded = [each for each in diagnoses if each.passage.concludes] or diagnoses
-    described = [each for each in statements if each.role == "morphology"]
+    concluded = [statement for statement in diagnoses if statement.passage.concludes] or diagnoses
+    described = [statement for statement in statements if statement.role == "morphology"]
     described_and_concluded = [
-        StatementPair(seen, diagnosis)
-        for diagnosis, seen in product(concluded, described)
-        if diagnosis.passage != seen.passage
+        StatementPair(morphology, diagnosis)
+        for diagnosis, morphology in product(concluded, described)
+        if diagnosis.passage != morphology.passage
     ]
     if pairs := _distinct([*on_one_topic, *described_and_concluded]):
         return pairs
     return _distinct(
-        StatementPair(diagnosis, other)
-        for diagnosis, other in product(diagnoses[:1] or statements[:1], statements)
-        if diagnosis is not other
-        and (diagnosis.passage != other.passage or "morphology" not in (diagnosis.role, other.role))
+        StatementPair(diagnosis, statement)
+        for diagnosis, statement in product(diagnoses[:1] or statements[:1], statements)
+        if diagnosis is not statement
+        and (
+            diagnosis.passage != statement.passage
+            or "morphology" not in (diagnosis.role, statement.role)
+        )
     )
 
 
@@ -250,25 +271,25 @@ def _distinct(pairs: Iterable[StatementPair]) -> list[StatementPair]:
 
 
 def _morphology(specimen: Specimen) -> Iterator[Statement]:
-    diagnosed = {each.passage for each in specimen.diagnoses}
+    diagnosed = {diagnosis.passage for diagnosis in specimen.diagnoses}
     for passage in specimen.passages:
-        seen = [each for each in specimen.findings if each.passage == passage]
+        mentions = [mention for mention in specimen.findings if mention.passage == passage]
         leaning = leaning_of(passage) if specimen.is_prose else None
-        looks = {} if passage.has("node_word") else _leaning(seen)
-        if (seen or leaning) and passage not in diagnosed and not passage.concludes:
+        looks = {} if passage.has("node_word") else _leaning(mentions)
+        if (mentions or leaning) and passage not in diagnosed and not passage.concludes:
             topics = looks or ({LEANING: leaning} if leaning else {})
             yield sentence_statement(passage, topics)
 
 
-def _leaning(seen: Sequence[ReportMention[FindingFact]]) -> dict[str, str]:
-    suggested = {_suggested(each) for each in seen} - {""}
+def _leaning(mentions: Sequence[ReportMention[FindingFact]]) -> dict[str, str]:
+    suggested = {_suggested(mention) for mention in mentions} - {""}
     return {LEANING: suggested.pop()} if len(suggested) == 1 else {}
 
 
-def _suggested(seen: ReportMention[FindingFact]) -> str:
-    if seen.denied:
-        return "harmless" if seen.value.id in listed("denied_is_harmless") else ""
-    return _SUGGESTED.get(findings()[str(seen.value.id)].suggests, "")
+def _suggested(finding: ReportMention[FindingFact]) -> str:
+    if finding.denied:
+        return "harmless" if finding.value.id in listed("denied_is_harmless") else ""
+    return _SUGGESTED.get(findings()[str(finding.value.id)].suggests, "")
 
 
 # --- pairs of sentences of a short report as they stand: they catch what no table knows -----------
@@ -288,15 +309,17 @@ def sentence_pairs(specimen: Specimen) -> list[StatementPair]:
     sent = _names_what_was_sent(specimen)
     pairs = [
         pair
-        for one, other in combinations(sentences, 2)
-        for pair in [_paired(one, other)]
-        if (shared := _about(one.passage) & _about(other.passage))
-        and (shared != {_LESION} or pair.opposed or _words(one.text) & _words(other.text))
-        and (pair.opposed or not (pair.of_two_places or one.passage == sent))
-        and not have_two_heads(one.text, other.text)
-        and not are_by_two_methods(one.text, other.text)
-        and not _may_be_made_together(one.passage, other.passage, specimen)
-        and not (_denies_another(one.text, other.text) or _denies_another(other.text, one.text))
+        for first, second in combinations(sentences, 2)
+        for pair in [_paired(first, second)]
+        if (shared := _about(first.passage) & _about(second.passage))
+        and (shared != {_LESION} or pair.opposed or _words(first.text) & _words(second.text))
+        and (pair.opposed or not (pair.of_two_places or first.passage == sent))
+        and not have_two_heads(first.text, second.text)
+        and not are_by_two_methods(first.text, second.text)
+        and not _may_be_made_together(first.passage, second.passage, specimen)
+        and not (
+            _denies_another(first.text, second.text) or _denies_another(second.text, first.text)
+        )
     ]
     ranked = sorted(pairs, key=lambda pair: not pair.opposed)[:_MAX_CANDIDATES]
     related = (pair for pair in ranked if pair.opposed or not _have_nothing_in_common(pair))
@@ -308,12 +331,16 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(stems - listed("everywhere"))
 
 
-def _paired(one: Statement, other: Statement) -> StatementPair:
+def _paired(first: Statement, second: Statement) -> StatementPair:
     """Two sentences as a pair; a place within another is the same place."""
-    here, there = one.topics.get(_SITE, ""), other.topics.get(_SITE, "")
-    if here and there and (contains(here, there) or contains(there, here)):
-        other = replace(other, topics={**other.topics, _SITE: here})
-    return StatementPair(one, other)
+    first_site, second_site = first.topics.get(_SITE, ""), second.topics.get(_SITE, "")
+    if (
+        first_site
+        and second_site
+        and (contains(first_site, second_site) or contains(second_site, first_site))
+    ):
+        second = replace(second, topics={**second.topics, _SITE: first_site})
+    return StatementPair(first, second)
 
 
 def _have_nothing_in_common(pair: StatementPair) -> bool:
@@ -328,43 +355,47 @@ def _names_what_was_sent(specimen: Specimen) -> ReportSentence | None:
     """The first sentence, where it has a procedure and states nothing of the lesion."""
     first = specimen.passages[0] if specimen.passages else None
     lesion = (specimen.diagnoses, specimen.findings, specimen.grades)
-    stated = {each.passage for mentions in lesion for each in mentions}
+    stated = {mention.passage for mentions in lesion for mention in mentions}
     operated = any(
-        each.passage == first and each.value.type == EntityType.PROCEDURE
-        for each in specimen.entities
+        entity.passage == first and entity.value.type == EntityType.PROCEDURE
+        for entity in specimen.entities
     )
     return first if operated and first not in stated else None
 
 
-def _may_be_made_together(one: ReportSentence, other: ReportSentence, specimen: Specimen) -> bool:
+def _may_be_made_together(
+    first: ReportSentence, second: ReportSentence, specimen: Specimen
+) -> bool:
     """True if each sentence makes a diagnosis, and they are a tumour and its precursor."""
-    here, there = (
+    first_concepts, second_concepts = (
         [
             concept
-            for each in specimen.made
-            if each.passage == passage and (concept := own_concept(each.value))
+            for diagnosis in specimen.made
+            if diagnosis.passage == passage and (concept := own_concept(diagnosis.value))
         ]
-        for passage in (one, other)
+        for passage in (first, second)
     )
-    return bool(here and there) and all(
+    return bool(first_concepts and second_concepts) and all(
         Behaviour.IN_SITU in (a.behaviour, b.behaviour)
         and a.behaviour != b.behaviour
         and not are_exclusive(a, b)
-        for a, b in product(here, there)
+        for a, b in product(first_concepts, second_concepts)
     )
 
 
-def _denies_another(one: str, other: str) -> bool:
+def _denies_another(text: str, other_text: str) -> bool:
     """True if all that one sentence names is denied, and not a kind of what the other names."""
     tree = diagnosis_tree()
-    here = [each for each in find_diagnoses(one) if not is_place_of_denial(one[: each.start])]
-    named = {each.id for each in find_diagnoses(other)}
-    there = {a for a in named if not any(a != b and tree.is_a(b, a) for b in named)}
-    return bool(here and there) and all(
-        is_denied(one, each.start, each.end)
-        and not concepts()[each.id].generic
-        and not tree.are_kin(each.id, made)
-        for each, made in product(here, there)
+    denied = [
+        match for match in find_diagnoses(text) if not is_place_of_denial(text[: match.start])
+    ]
+    named = {match.id for match in find_diagnoses(other_text)}
+    specific = {a for a in named if not any(a != b and tree.is_a(b, a) for b in named)}
+    return bool(denied and specific) and all(
+        is_denied(text, match.start, match.end)
+        and not concepts()[match.id].generic
+        and not tree.are_kin(match.id, id_)
+        for match, id_ in product(denied, specific)
     )
 
 
@@ -381,16 +412,16 @@ def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, 
     sites = {m.id for m in find_sites(passage.text) if organ_of(m.id) not in listed("tissues")}
     of_lesion = not denied and (passage.has("tumour") or passage == specimen.passages[0])
     sizes = {
-        f"{max(each.value.values):g}mm"
-        for each in specimen.measurements
-        if each.passage == passage
-        and each.value.kind == "length"
+        f"{max(measurement.value.values):g}mm"
+        for measurement in specimen.measurements
+        if measurement.passage == passage
+        and measurement.value.kind == "length"
         and not passage.has("other_length")
     }
     grades = {
-        f"{each.value.level:g}"
-        for each in specimen.grades
-        if each.passage == passage
+        f"{grade.value.level:g}"
+        for grade in specimen.grades
+        if grade.passage == passage
         and not passage.has("part_of_tumour")
         and not is_of_early_lesion(passage.text)
     }

@@ -54,7 +54,7 @@ ROUNDING = 1e-9
 
 
 class DimensionWeights(Noun):
-    """How much each dimension counts; together 1."""
+    """Weight of each dimension; together 1."""
 
     grounding: Share
     logic: Share
@@ -88,7 +88,7 @@ class Floors(Noun):
 
 
 class RejectIf(Noun):
-    """What rejects a report at once, whatever else is or is not known."""
+    """Conditions that reject a report at once, whatever else is or is not known."""
 
     logic_below: Share | None = 0.7
     """Logic below this, by a contradiction that is certain; None: logic rejects nothing alone."""
@@ -163,7 +163,7 @@ def read_policy(named: Path | str = WITH_ENDPOINT) -> Policy:
     try:
         return Policy.model_validate(written.content, strict=True)
     except ValidationError as error:
-        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        fault = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
         line = written.line_of(fault["loc"])
         where = f"{home}, line {line}," if line is not None else f"{home}"
         raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
@@ -174,9 +174,9 @@ _SECTIONS: dict[str, type[Noun]] = {"reject_if": RejectIf, "meaning": Meaning}
 
 
 def _explained(fault: Mapping[str, Any]) -> str:
-    place = [str(part) for part in fault["loc"]]
-    key = ".".join(place)
-    if not place:
+    path = [str(part) for part in fault["loc"]]
+    key = ".".join(path)
+    if not path:
         is_mapping = isinstance(fault["input"], Mapping | Policy)
         message = str(fault["msg"]).removeprefix("Value error, ")
         needed = [name for name, field in Policy.model_fields.items() if field.is_required()]
@@ -184,32 +184,32 @@ def _explained(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "value_error":
         return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
     if fault["type"] == "extra_forbidden":
-        section = _SECTIONS.get(place[0]) if len(place) > 1 else Policy
-        known = [*DIMENSIONS] if section is None else [*section.model_fields]
-        guess = did_you_mean(place[-1], known)
-        return f"there is no key {key}{guess}; there are {', '.join(known)}"
+        section = _SECTIONS.get(path[0]) if len(path) > 1 else Policy
+        keys = [*DIMENSIONS] if section is None else [*section.model_fields]
+        guess = did_you_mean(path[-1], keys)
+        return f"there is no key {key}{guess}; there are {', '.join(keys)}"
     if fault["type"] == "missing":
-        return f"{key} is missing: write {_wanted(place)}"
-    is_text = place == ["name"] or place[0] == "meaning"
+        return f"{key} is missing: write {_wanted(path)}"
+    is_text = path == ["name"] or path[0] == "meaning"
     quotes = ", without quotes" if isinstance(fault["input"], str) and not is_text else ""
     shown = str(yaml.safe_dump(fault["input"], default_flow_style=True, width=math.inf)).strip()
     shown = shown.removesuffix("...").strip()
-    return f"{key} is {shown}: write {_wanted(place)}{quotes}"
+    return f"{key} is {shown}: write {_wanted(path)}{quotes}"
 
 
-def _wanted(place: Sequence[str]) -> str:
-    if place == ["name"]:
+def _wanted(path: Sequence[str]) -> str:
+    if path == ["name"]:
         return "a name of one letter or more"
-    if place in (["weights"], ["floors"]):
+    if path in (["weights"], ["floors"]):
         return f"{', '.join(DIMENSIONS)} below it, each with a number from 0 to 1"
-    if len(place) == 1 and place[0] in _SECTIONS:
-        return f"{', '.join(_SECTIONS[place[0]].model_fields)} below it"
-    if place[0] == "meaning":
+    if len(path) == 1 and path[0] in _SECTIONS:
+        return f"{', '.join(_SECTIONS[path[0]].model_fields)} below it"
+    if path[0] == "meaning":
         return "a sentence"
-    if place[-1] == "image_contradicts":
+    if path[-1] == "image_contradicts":
         return "true or false"
     number = "a number from 0 to 1, as in 0.7"
-    may_be_null = place[0] == "floors" or place[-1] in ("deploy_from", "logic_below")
+    may_be_null = path[0] == "floors" or path[-1] in ("deploy_from", "logic_below")
     return f"{number}, or null" if may_be_null else number
 
 

@@ -34,7 +34,7 @@ THRESHOLDS = "Thresholds"
 
 
 class Target(Noun):
-    """How many mistakes are tolerated: shares of what is deployed, and of what is rejected.
+    """Tolerated mistakes: as shares of what is deployed, and of what is rejected.
 
     The upper end of the one-sided Clopper-Pearson interval must keep to the share, so that few
     examples deploy nothing. With a `confidence` of 0.5 the share itself must, as it was counted.
@@ -68,7 +68,7 @@ class Target(Noun):
 
 
 class Costs(Noun):
-    """What mistakes cost: a wrong report deployed, any report reviewed, a right one rejected."""
+    """Costs of mistakes: a wrong report deployed, any report reviewed, a right one rejected."""
 
     missed: Price
     review: Price
@@ -134,14 +134,14 @@ def _within(rejected: Sides, deployed: Sides, target: Target) -> tuple[int, int]
 def _highest_share(side: Sides, target: Target) -> Numbers:
     """For each step the upper end of the share of mistakes; infinite where there are no rows."""
     rows, mistakes = side
-    some = rows > 0
+    has_rows = rows > 0
     if target.confidence == 0.5:
-        shares = np.divide(mistakes, rows, out=np.full(len(rows), np.inf), where=some)
+        shares = np.divide(mistakes, rows, out=np.full(len(rows), np.inf), where=has_rows)
         return np.asarray(shares)
     from scipy import stats
 
     upper = stats.beta.ppf(target.confidence, mistakes + 1, np.maximum(rows - mistakes, 1e-9))
-    return np.where(some, np.where(mistakes >= rows, 1.0, upper), np.inf)
+    return np.where(has_rows, np.where(mistakes >= rows, 1.0, upper), np.inf)
 
 
 def _cheapest(rejected: Sides, deployed: Sides, costs: Costs) -> tuple[int, int]:
@@ -252,8 +252,8 @@ def objectives(trust: Numbers, goodness: Numbers, objective: Objective) -> Numbe
         if not many or not few:
             return np.full(len(trust), np.nan)
         return np.asarray((ranks[:, right].sum(axis=1) - many * (many + 1) / 2) / (many * few))
-    other = stats.rankdata(goodness)
-    x, y = ranks - ranks.mean(axis=1, keepdims=True), other - other.mean()
+    goodness_ranks = stats.rankdata(goodness)
+    x, y = ranks - ranks.mean(axis=1, keepdims=True), goodness_ranks - goodness_ranks.mean()
     spread = np.sqrt((x * x).sum(axis=1) * (y * y).sum())
     return np.asarray(np.divide(x @ y, spread, out=np.full(len(x), np.nan), where=spread > 1e-9))
 

@@ -40,7 +40,7 @@ class Distance(Protocol):
         """From 0 to 1, the same in both directions; or why there is none."""
 
     def changed(self, first: str, second: str) -> tuple[str, ...]:
-        """What differs in the second report, as human-readable lines, the worst first."""
+        """Differences in the second report, as human-readable lines, the worst first."""
 
 
 class ConcordanceDistance:
@@ -84,10 +84,10 @@ class ConcordanceDistance:
             Pair(id="there", reference=first, candidate=second),
             Pair(id="back", reference=second, candidate=first),
         ]
-        there, back = self.metric.compare(pairs)
-        if not there.says_something:
+        forward, backward = self.metric.compare(pairs)
+        if not forward.says_something:
             return Problem("no_claims", "neither report states anything that can be compared")
-        return self.metric.score_compared(there), self.metric.score_compared(back)
+        return self.metric.score_compared(forward), self.metric.score_compared(backward)
 
 
 class _ModelDistance(ABC):
@@ -115,19 +115,19 @@ class NliDistance(_ModelDistance):
         super().__init__(f"nli,model={self.entailer.identity}", facts or ConcordanceDistance())
 
     def _between(self, first: str, second: str) -> float | Problem:
-        one, other = sentences_of(first), sentences_of(second)
-        if (most := max(len(one), len(other))) > MAX_SENTENCES:
+        left, right = sentences_of(first), sentences_of(second)
+        if (most := max(len(left), len(right))) > MAX_SENTENCES:
             reason = f"a report of {most:,} sentences is too long for NLI, which takes"
             return Problem("too_long", f"{reason} {MAX_SENTENCES}")
-        return _bounded(1 - fmean([self._support(one, other), self._support(other, one)]))
+        return _bounded(1 - fmean([self._support(left, right), self._support(right, left)]))
 
-    def _support(self, stated: Sequence[str], known: Sequence[str]) -> float:
-        if not stated or not known:
+    def _support(self, stated: Sequence[str], premises: Sequence[str]) -> float:
+        if not stated or not premises:
             return 0.0
-        doubtful = [sentence for sentence in stated if sentence not in known]
-        pairs = [NliPair(premise, sentence) for sentence in doubtful for premise in known]
+        doubtful = [sentence for sentence in stated if sentence not in premises]
+        pairs = [NliPair(premise, sentence) for sentence in doubtful for premise in premises]
         judged = [answer.entailment for answer in self.entailer.judge(pairs)]
-        width = len(known)
+        width = len(premises)
         best = [max(judged[at : at + width]) for at in range(0, len(judged), width)]
         return fmean([*best, *[1.0] * (len(stated) - len(doubtful))])
 
@@ -146,8 +146,8 @@ class EmbeddingDistance(_ModelDistance):
         parts = [sentences_of(text) for text in (first, second)]
         if not all(parts):
             return 1.0
-        one, other = (unit(self.aligner.embed(each).mean(axis=0)) for each in parts)
-        return 0.0 if first == second else _bounded(1 - float(np.dot(one, other)))
+        left, right = (unit(self.aligner.embed(part).mean(axis=0)) for part in parts)
+        return 0.0 if first == second else _bounded(1 - float(np.dot(left, right)))
 
 
 def open_distance(
@@ -170,7 +170,7 @@ def open_distance(
 
 def sentences_of(text: str) -> list[str]:
     stripped = (" ".join(sentence.of(text).split()) for sentence in sentences(text))
-    return list(dict.fromkeys(each for each in stripped if any(map(str.isalpha, each))))
+    return list(dict.fromkeys(sentence for sentence in stripped if any(map(str.isalpha, sentence))))
 
 
 def _line(error: Mapping[str, Any]) -> str:

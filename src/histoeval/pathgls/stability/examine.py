@@ -37,8 +37,8 @@ _FOLDER = resource_path("pathgls/stability/prompts")
 
 
 def task_of(neutral: Instruction, specimen: str = "") -> str:
-    known = f"About the specimen:\n{specimen.strip()}\n\n" if specimen.strip() else ""
-    return known + neutral.text.strip()
+    context = f"About the specimen:\n{specimen.strip()}\n\n" if specimen.strip() else ""
+    return context + neutral.text.strip()
 
 
 def attack_of(attack: Instruction, task: str, known: str, seed: int, key: str) -> str:
@@ -65,12 +65,12 @@ def merge_of(merge: Instruction, reports: Sequence[str]) -> str:
 
 
 def load_instruction(name: str, kind: Kind) -> Instruction:
-    known = known_instructions(kind)
-    path = _FOLDER / f"{name}.yaml" if name in known else Path(name)
+    names = known_instructions(kind)
+    path = _FOLDER / f"{name}.yaml" if name in names else Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise SettingError(
-            f"there is no prompt {name!r} of kind {kind}{did_you_mean(name, known)}; known: "
-            f"{', '.join(known)}; or name a .yaml file"
+            f"there is no prompt {name!r} of kind {kind}{did_you_mean(name, names)}; known: "
+            f"{', '.join(names)}; or name a .yaml file"
         )
     try:
         instruction = Instruction.model_validate(_content(path))
@@ -262,10 +262,10 @@ def reports_for(
     unattacked = dict(zip(views, write_all(plain, model, examination.merge), strict=True))
     neutral = unattacked.pop(NEUTRAL)
     report = original or (neutral.text if isinstance(neutral, TileReport) else "")
-    known, key = f"{report}\n{specimen}", Path(image).name
+    context, key = f"{report}\n{specimen}", Path(image).name
     drafts = []
     for attack in examination.attacks:
-        text = attack_of(attack, task, known, examination.seed, key)
+        text = attack_of(attack, task, context, examination.seed, key)
         drafts.append(draft(attack.name, text, views[NEUTRAL], examination, attack))
     attacked = write_all(drafts, model, examination.merge)
     under = {view.name: report for view, report in zip(drafts, attacked, strict=True)}
@@ -320,8 +320,8 @@ def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:
         return f"asked anew without an attack, the model gave no report: {neutral.message}"
     far = distance.between(original, neutral)
     if isinstance(far, Problem):
-        why = f"what cannot be compared: {far.message}"
-        return f"asked anew without an attack, the model wrote {why}"
+        reason = f"what cannot be compared: {far.message}"
+        return f"asked anew without an attack, the model wrote {reason}"
     return (
         f"asked anew without an attack, the model's report lies {far:.2f} from the given one; "
         "where that is far, the given one was written with another prompt: name that prompt"

@@ -40,7 +40,7 @@ def stability_of(
     if isinstance(alone := distance.between(original, original), Problem):
         # A report that states nothing, such as a refusal, would be as stable as can be.
         return Problem(alone.code, "the original report states nothing that can be compared")
-    attacks = [(VISUAL, *each) for each in augmented] + [(SEMANTIC, *each) for each in attacked]
+    attacks = [(VISUAL, *entry) for entry in augmented] + [(SEMANTIC, *entry) for entry in attacked]
     shifts: list[Shift] = []
     for kind, name, report in attacks:
         far = distance.between(original, report)

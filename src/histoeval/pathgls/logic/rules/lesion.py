@@ -40,12 +40,12 @@ def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
         organs = {organ_of(site) for site in sites}
         if not (sent and organs and all(are_far(a, b) for a, b in product(organs, sent))):
             named.append(name)
-    for one, other in combinations(named, 2):
-        later = other.settled and one.passage != other.passage
-        exclusive = later and are_exclusive(one.concept, other.concept)
-        if exclusive and not _was_named(other, one, specimen):
-            why = f"{one.span.text} and {other.span.text} exclude each other"
-            yield clash("diagnosis", one, other, why)
+    for first, second in combinations(named, 2):
+        is_later = second.settled and first.passage != second.passage
+        is_exclusive = is_later and are_exclusive(first.concept, second.concept)
+        if is_exclusive and not _was_named(second, first, specimen):
+            reason = f"{first.span.text} and {second.span.text} exclude each other"
+            yield clash("diagnosis", first, second, reason)
 
 
 def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
@@ -56,9 +56,9 @@ def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Speci
         for match in find_diagnoses(passage.text)
     }
     tree, id_ = diagnosis_tree(), later.concept.id
-    kinds = any(tree.is_a(known, id_) for known in before)
+    kinds = any(tree.is_a(earlier, id_) for earlier in before)
     specific = before - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
-    return kinds or any(tree.is_a(id_, known) for known in specific)
+    return kinds or any(tree.is_a(id_, earlier) for earlier in specific)
 
 
 @cache
@@ -77,49 +77,51 @@ def are_exclusive(one: Concept, other: Concept) -> bool:
     return _are_listed(one, other) or _are_of_two_families(one, other) or _are_siblings(one, other)
 
 
-def _is_stage(one: Concept, other: Concept) -> bool:
+def _is_stage(first: Concept, second: Concept) -> bool:
     """True if one is the earlier stage of the other, and no more benign than that."""
     return any(
         early.behaviour == Behaviour.IN_SITU
         and early.precursor_of is not None
         and diagnosis_tree().are_kin(early.precursor_of, late.id)
-        for early, late in ((one, other), (other, one))
+        for early, late in ((first, second), (second, first))
     )
 
 
-def _are_listed(one: Concept, other: Concept) -> bool:
+def _are_listed(concept: Concept, rival: Concept) -> bool:
     tree = diagnosis_tree()
     for row in DIAGNOSIS.entry("one_of"):
-        first = {id_ for id_ in row["diagnoses"] if tree.is_a(one.id, id_)}
-        second = {id_ for id_ in row["diagnoses"] if tree.is_a(other.id, id_)}
+        first = {id_ for id_ in row["diagnoses"] if tree.is_a(concept.id, id_)}
+        second = {id_ for id_ in row["diagnoses"] if tree.is_a(rival.id, id_)}
         if first and second and not first & second:
             return True
     return False
 
 
-def _are_of_two_families(one: Concept, other: Concept) -> bool:
-    if one.behaviour not in _TUMOUR or other.behaviour not in _TUMOUR:
+def _are_of_two_families(concept: Concept, rival: Concept) -> bool:
+    if concept.behaviour not in _TUMOUR or rival.behaviour not in _TUMOUR:
         return False
-    first, second = _family_of(one.id), _family_of(other.id)
+    first, second = _family_of(concept.id), _family_of(rival.id)
     if first is None or second is None or first["name"] == second["name"]:
         return False
-    graver = (one.behaviour in HARMLESS) != (other.behaviour in HARMLESS)
+    graver = (concept.behaviour in HARMLESS) != (rival.behaviour in HARMLESS)
     return second["name"] not in first["alike"] or graver
 
 
-def _are_siblings(one: Concept, other: Concept) -> bool:
+def _are_siblings(concept: Concept, rival: Concept) -> bool:
     """True if they lie under different children of one kind, and are no umbrella words."""
     tree = diagnosis_tree()
     unclear = (
-        each.generic or each.behaviour == Behaviour.IN_SITU or tree.is_a(each.id, _METASTATIC)
-        for each in (one, other)
+        sibling.generic
+        or sibling.behaviour == Behaviour.IN_SITU
+        or tree.is_a(sibling.id, _METASTATIC)
+        for sibling in (concept, rival)
     )
     if any(unclear):
         return False
     for root in DIAGNOSIS.entry("siblings", "under"):
         first, second = (
-            {child for child in tree.children(root) if tree.is_a(each.id, child)}
-            for each in (one, other)
+            {child for child in tree.children(root) if tree.is_a(sibling.id, child)}
+            for sibling in (concept, rival)
         )
         if first and second and not first & second:
             return True
@@ -131,8 +133,12 @@ def _are_siblings(one: Concept, other: Concept) -> bool:
 
 def _conclusions(specimen: Specimen) -> tuple[ReportMention[Diagnosis], ...]:
     """The diagnoses of the last sentence that concludes."""
-    made = [each for each in specimen.made if each.passage.concludes and not each.value.hedged]
-    return tuple(each for each in made if each.passage == made[-1].passage)
+    concluded = [
+        mention
+        for mention in specimen.made
+        if mention.passage.concludes and not mention.value.hedged
+    ]
+    return tuple(mention for mention in concluded if mention.passage == concluded[-1].passage)
 
 
 def behaviour(specimen: Specimen) -> Iterator[Contradiction]:
@@ -140,30 +146,38 @@ def behaviour(specimen: Specimen) -> Iterator[Contradiction]:
     if len(specimen.organs) > 1:
         return
     final = _conclusions(specimen)
-    others = [each for each in specimen.made if each.passage.concludes and each not in final]
-    is_last = not any(behaviour_of(each) == Behaviour.MALIGNANT for each in others)
-    harmless_only = all(behaviour_of(each) in HARMLESS for each in final)
-    if final and harmless_only and is_last and not final[0].passage.has("elsewhere"):
+    other_conclusions = [
+        mention for mention in specimen.made if mention.passage.concludes and mention not in final
+    ]
+    is_last = not any(behaviour_of(mention) == Behaviour.MALIGNANT for mention in other_conclusions)
+    is_harmless_only = all(behaviour_of(mention) in HARMLESS for mention in final)
+    if final and is_harmless_only and is_last and not final[0].passage.has("elsewhere"):
         for grave in _grave(specimen, final[0].passage):
-            why = f"the conclusion is {final[0].span.text}, but {grave.span.text} is described"
-            yield clash("behaviour", final[0], grave, why)
+            reason = f"the conclusion is {final[0].span.text}, but {grave.span.text} is described"
+            yield clash("behaviour", final[0], grave, reason)
     for harmless in _called_harmless(specimen):
         for grave in _grave(specimen, harmless.passage):
-            why = f"{grave.span.text} is diagnosed or described, but it says {harmless.span.text}"
-            yield clash("behaviour", grave, harmless, why)
+            reason = (
+                f"{grave.span.text} is diagnosed or described, but it says {harmless.span.text}"
+            )
+            yield clash("behaviour", grave, harmless, reason)
 
 
 def _grave(specimen: Specimen, final: ReportSentence) -> Iterator[ReportMention[Any]]:
-    for each in specimen.made_outside(final):
-        if behaviour_of(each) == Behaviour.MALIGNANT:
-            yield each
-    for seen in specimen.findings:
-        if seen.value.id in listed("only_malignant") and not seen.denied and seen.passage != final:
-            yield seen
+    for mention in specimen.made_outside(final):
+        if behaviour_of(mention) == Behaviour.MALIGNANT:
+            yield mention
+    for finding in specimen.findings:
+        if (
+            finding.value.id in listed("only_malignant")
+            and not finding.denied
+            and finding.passage != final
+        ):
+            yield finding
 
 
 def _called_harmless(specimen: Specimen) -> Iterator[ReportMention[str]]:
-    """Where the lesion as a whole is called benign or none: in a conclusion, or in prose."""
+    """Yield mentions that call the whole lesion benign or none: in a conclusion, or in prose."""
     for passage in specimen.passages:
         match = pattern("called_benign").search(passage.text)
         if not match and passage.concludes:
@@ -189,27 +203,31 @@ def lineage(specimen: Specimen) -> Iterator[Contradiction]:
     Only where all that is concluded is of one line, and no other sentence names it.
     """
     final = _conclusions(specimen)
-    lines = {line_of(each.value) for each in final}
+    lines = {line_of(mention.value) for mention in final}
     if len(lines) != 1 or None in lines or specimen.has("mixed"):
         return
     (concluded,) = lines
-    others = [each for each in specimen.made_outside(final[0].passage) if line_of(each.value)]
-    if any(line_of(each.value) == concluded for each in others):
+    other_mentions = [
+        mention for mention in specimen.made_outside(final[0].passage) if line_of(mention.value)
+    ]
+    if any(line_of(mention.value) == concluded for mention in other_mentions):
         return
     excluding = {line["name"] for line in LOGIC.entry("line") if concluded in line["excludes"]}
     rows = [row for row in LOGIC.entry("telling") if concluded in row["excludes"]]
     telling = {id_ for row in rows for id_ in row["findings"]}
     signs: Iterable[ReportMention[Any]] = (
-        *(each for each in others if line_of(each.value) in excluding),
+        *(mention for mention in other_mentions if line_of(mention.value) in excluding),
         *(
-            seen
-            for seen in specimen.findings
-            if seen.value.id in telling and not seen.denied and seen.passage != final[0].passage
+            finding
+            for finding in specimen.findings
+            if finding.value.id in telling
+            and not finding.denied
+            and finding.passage != final[0].passage
         ),
     )
     for sign in signs:
-        why = f"{sign.span.text} does not go with {final[0].span.text}"
-        yield clash("lineage", final[0], sign, why)
+        reason = f"{sign.span.text} does not go with {final[0].span.text}"
+        yield clash("lineage", final[0], sign, reason)
 
 
 # --- what is seen, or reported missing, excludes the diagnosis that is concluded ------------------
@@ -235,19 +253,19 @@ def _is_against(row: Mapping[str, Any], concept: Concept) -> bool:
 
 def appearance(specimen: Specimen) -> Iterator[Contradiction]:
     """A sign that none of the concluded diagnoses goes with, in another sentence of the lesion."""
-    names = [each for each in specimen.names if each.concept.id not in listed("umbrellas")]
+    names = [name for name in specimen.names if name.concept.id not in listed("umbrellas")]
     if not names or not specimen.is_of_one_kind:
         return
     # What is concluded; where nothing is, the names in the first sentence that has any.
-    first = [each for each in names if each.passage == names[0].passage]
-    final = [each for each in names if each.passage.is_conclusion] or [
-        each for each in first if each.concept.behaviour != Behaviour.NON_NEOPLASTIC
+    first = [name for name in names if name.passage == names[0].passage]
+    final = [name for name in names if name.passage.is_conclusion] or [
+        name for name in first if name.concept.behaviour != Behaviour.NON_NEOPLASTIC
     ]
     if not final:
         return
     for passage in specimen.passages:
-        concluding = any(each.passage == passage for each in final)
-        if not concluding and not passage.has("beyond", "supposed"):
+        is_concluding = any(name.passage == passage for name in final)
+        if not is_concluding and not passage.has("beyond", "supposed"):
             yield from _against(passage, final, specimen)
     yield from _stained(final, specimen)
 
@@ -255,7 +273,7 @@ def appearance(specimen: Specimen) -> Iterator[Contradiction]:
 def _against(
     passage: ReportSentence, final: Sequence[DiagnosisMention], specimen: Specimen
 ) -> Iterator[Contradiction]:
-    whole = " ".join(each.text for each in specimen.passages)
+    whole = " ".join(sentence.text for sentence in specimen.passages)
     for kind in ("seen", "denied"):
         for row, words, unless in _signs(kind):
             match = words.search(passage.text)
@@ -263,9 +281,9 @@ def _against(
                 continue
             if unless and unless.search(whole):
                 continue
-            if all(_is_against(row, each.concept) for each in final):
-                why = f"{match.group()} does not go with {final[0].span.text}"
-                yield clash("appearance", passage.found(match), final[0], why)
+            if all(_is_against(row, name.concept) for name in final):
+                reason = f"{match.group()} does not go with {final[0].span.text}"
+                yield clash("appearance", passage.found(match), final[0], reason)
 
 
 def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[Contradiction]:
@@ -275,9 +293,9 @@ def _stained(final: Sequence[DiagnosisMention], specimen: Specimen) -> Iterator[
             continue
         for row in APPEARANCE.entry("stain"):
             excludes = marker in row.get(str(result.polarity), ())
-            if excludes and all(_is_any_of(each.concept, row["excludes"]) for each in final):
-                why = f"{marker} {result.polarity} does not go with {final[0].span.text}"
-                yield clash("appearance", stain, final[0], why)
+            if excludes and all(_is_any_of(name.concept, row["excludes"]) for name in final):
+                reason = f"{marker} {result.polarity} does not go with {final[0].span.text}"
+                yield clash("appearance", stain, final[0], reason)
 
 
 def _is_any_of(concept: Concept, ids: Sequence[str]) -> bool:
@@ -296,22 +314,22 @@ def morphology(specimen: Specimen) -> Iterator[Contradiction]:
         return
     concluded = [e for e in specimen.made if not e.value.hedged and e.passage.is_conclusion]
     for final in (e for e in concluded if behaviour_of(e) in _CLEAR):
-        others = [p for p in specimen.passages if p != final.passage]
+        other_sentences = [p for p in specimen.passages if p != final.passage]
         signs: list[ReportMention[Any]]
         if behaviour_of(final) == Behaviour.MALIGNANT:
             # A harmless diagnosis at the head of a report that ends with another.
             head = [e for e in concluded if e.passage == specimen.passages[0] != final.passage]
-            is_harmless = all(behaviour_of(each) in HARMLESS for each in head)
+            is_harmless = all(behaviour_of(mention) in HARMLESS for mention in head)
             signs = head[:1] if is_harmless and not specimen.has("beside") else []
             if "metasta" not in final.passage.text.lower():
-                signs = [*signs, *_harmless_signs(others, specimen)]
-        elif all(behaviour_of(each) in HARMLESS for each in concluded):
-            signs = [*_malignant_signs(others)]
+                signs = [*signs, *_harmless_signs(other_sentences, specimen)]
+        elif all(behaviour_of(mention) in HARMLESS for mention in concluded):
+            signs = [*_malignant_signs(other_sentences)]
         else:
             continue
         for sign in signs[:1]:
-            why = f"{sign.span.text} does not go with {final.span.text}"
-            yield clash("morphology", final, sign, why)
+            reason = f"{sign.span.text} does not go with {final.span.text}"
+            yield clash("morphology", final, sign, reason)
 
 
 def _harmless_signs(
@@ -321,16 +339,16 @@ def _harmless_signs(
     if any(map(mentions_tumour, of_lesion)):
         return
     if not specimen.has("beside"):
-        for each in specimen.made:
-            if behaviour_of(each) == Behaviour.BENIGN and each.passage in of_lesion:
-                yield each
+        for mention in specimen.made:
+            if behaviour_of(mention) == Behaviour.BENIGN and mention.passage in of_lesion:
+                yield mention
     for passage in of_lesion:
-        if found := normal_at(passage):
-            yield passage.found(found)
+        if match := normal_at(passage):
+            yield passage.found(match)
     signs = {sign for passage in of_lesion for sign in signs_of(passage, "harmless")}
     for passage in of_lesion if len(signs) >= _ENOUGH else ():
-        if found := pattern("looks_harmless").search(passage.text):
-            yield passage.found(found)
+        if match := pattern("looks_harmless").search(passage.text):
+            yield passage.found(match)
 
 
 def _malignant_signs(described: Sequence[ReportSentence]) -> Iterator[ReportMention[str]]:

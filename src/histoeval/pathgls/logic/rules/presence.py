@@ -38,15 +38,15 @@ _MIN_WORDS = 4  # fewer words than this are no sentence of their own
 def presence(specimen: Specimen) -> Iterator[Contradiction]:
     local = listed("local_findings")
     whole = [
-        each
-        for each in specimen.findings
-        if each.value.id not in local
-        and not is_kind_of(str(each.value.id), _MARGIN)
-        and findings()[str(each.value.id)].importance >= _WEIGHTY
-        and not pattern("elsewhere").search(each.clause)
-        and not each.passage.has("other_tissue")
-        and each.denied == (each.value.entity.assertion == Assertion.ABSENT)
-        and not (each.denied and "component" in each.clause.lower())
+        finding
+        for finding in specimen.findings
+        if finding.value.id not in local
+        and not is_kind_of(str(finding.value.id), _MARGIN)
+        and findings()[str(finding.value.id)].importance >= _WEIGHTY
+        and not pattern("elsewhere").search(finding.clause)
+        and not finding.passage.has("other_tissue")
+        and finding.denied == (finding.value.entity.assertion == Assertion.ABSENT)
+        and not (finding.denied and "component" in finding.clause.lower())
     ]
     same = _same_finding if specimen.is_prose else _same_name
     for yes, no in both_ways(whole, same):
@@ -54,20 +54,20 @@ def presence(specimen: Specimen) -> Iterator[Contradiction]:
         yield clash("presence", yes, no, f"{name} is both affirmed and denied")
 
 
-def _same_finding(one: FindingFact, other: FindingFact) -> bool:
-    return {one.id, other.id} in _ONE_THING or _same_name(one, other)
+def _same_finding(first: FindingFact, second: FindingFact) -> bool:
+    return {first.id, second.id} in _ONE_THING or _same_name(first, second)
 
 
-def _same_name(one: FindingFact, other: FindingFact) -> bool:
-    if one.id in BARE:
-        return other.id == one.id and one.place is not None and one.place == other.place
+def _same_name(first: FindingFact, second: FindingFact) -> bool:
+    if first.id in BARE:
+        return second.id == first.id and first.place is not None and first.place == second.place
     # The names of weighty findings are of one thing; those of lesser findings are of several.
-    is_weighty = findings()[str(one.id)].importance > _WEIGHTY
-    return one.id == other.id and (is_weighty or bool(_words(one) & _words(other)))
+    is_weighty = findings()[str(first.id)].importance > _WEIGHTY
+    return first.id == second.id and (is_weighty or bool(_words(first) & _words(second)))
 
 
-def _words(seen: FindingFact) -> frozenset[str]:
-    return frozenset(word.plain for word in words_of(seen.called or seen.entity.text))
+def _words(finding: FindingFact) -> frozenset[str]:
+    return frozenset(word.plain for word in words_of(finding.called or finding.entity.text))
 
 
 def denial(specimen: Specimen) -> Iterator[Contradiction]:
@@ -79,13 +79,15 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
     if len(specimen.organs) > 1:
         return
     mentions = []
-    for each in specimen.diagnoses:
+    for mention in specimen.diagnoses:
         # Of what is made, its own name may hold such a word: the name is left aside.
-        around = each.passage.text if each.denied else f"{each.before} {each.after}"
+        around = mention.passage.text if mention.denied else f"{mention.before} {mention.after}"
         if pattern("elsewhere").search(around):
             continue
-        if not each.denied or (_denies_all(each, specimen) and not specimen.is_of_a_grade(each)):
-            mentions.append(each)
+        if not mention.denied or (
+            _denies_all(mention, specimen) and not specimen.is_of_a_grade(mention)
+        ):
+            mentions.append(mention)
     for yes, no in both_ways(mentions, _is_denied_by):
         yield clash("denial", yes, no, f"{yes.span.text} is diagnosed, {no.span.text} is denied")
 
@@ -104,23 +106,30 @@ def _denies_all(denied: ReportMention[Diagnosis], specimen: Specimen) -> bool:
 
 def _names_a_part(passage: ReportSentence, specimen: Specimen) -> bool:
     """True if a sentence is about some place, and not about the organ as a whole."""
-    places = [e.value for e in specimen.entities if e.passage == passage]
-    sites = [e.text for e in places if e.type == EntityType.SITE]
+    entities = [e.value for e in specimen.entities if e.passage == passage]
+    sites = [e.text for e in entities if e.type == EntityType.SITE]
     whole = len(specimen.organs) == 1 and not side_of(passage.text)
     whole = whole and not passage.has("part_of_organ")
     named = all({organ_of(m.id) for m in find_sites(s)} & specimen.organs for s in sites)
     return not (whole and named) if sites else bool(find_sites(passage.text))
 
 
-def _is_denied_by(made: Diagnosis, denied: Diagnosis) -> bool:
-    one, other = own_concept(made), own_concept(denied)
-    if one is None or other is None or made.hedged:
+def _is_denied_by(asserted: Diagnosis, denied: Diagnosis) -> bool:
+    concept, negated = own_concept(asserted), own_concept(denied)
+    if concept is None or negated is None or asserted.hedged:
         return False
-    if one.id == other.id:
-        return one.behaviour in _TUMOUR
-    wide = other.generic and other.behaviour in (Behaviour.MALIGNANT, Behaviour.UNSPECIFIED)
-    grave = one.behaviour == Behaviour.MALIGNANT
-    return wide and grave and (other.id in _ANY_TUMOR or diagnosis_tree().is_a(one.id, other.id))
+    if concept.id == negated.id:
+        return concept.behaviour in _TUMOUR
+    is_wide = negated.generic and negated.behaviour in (
+        Behaviour.MALIGNANT,
+        Behaviour.UNSPECIFIED,
+    )
+    is_grave = concept.behaviour == Behaviour.MALIGNANT
+    return (
+        is_wide
+        and is_grave
+        and (negated.id in _ANY_TUMOR or diagnosis_tree().is_a(concept.id, negated.id))
+    )
 
 
 def marker(specimen: Specimen) -> Iterator[Contradiction]:
@@ -132,7 +141,7 @@ def marker(specimen: Specimen) -> Iterator[Contradiction]:
             variants = frozenset(match.group().lower() for match in _VARIANT.finditer(passage.text))
             key = name, passage.has("of_gene"), variants
             tested.append(ReportMention(key, stain.span, passage, result.polarity == "negative"))
-    for yes, no in both_ways(tested, lambda one, other: one == other):
+    for yes, no in both_ways(tested, lambda first, second: first == second):
         if are_by_two_methods(yes.passage.text, no.passage.text):
             continue
         yield clash("marker", yes, no, f"{yes.value[0]} is both positive and negative")

@@ -79,7 +79,7 @@ def rules_identity() -> str:
 
 
 def broken_rules(specimens: Sequence[Specimen]) -> list[Contradiction]:
-    """What the rules find in a report, in the order of the text, each pair of places once."""
+    """Contradictions that the rules find in a report, in text order, each pair of places once."""
     contradictions = [
         contradiction
         for rule in RULES
@@ -88,17 +88,17 @@ def broken_rules(specimens: Sequence[Specimen]) -> list[Contradiction]:
     ]
     first: dict[tuple[int, int], Contradiction] = {}
     for contradiction in (*contradictions, *islice(nodes(specimens), MAX_PER_RULE)):
-        place = contradiction.first.start, contradiction.second.start
-        first.setdefault(place, contradiction)
+        starts = contradiction.first.start, contradiction.second.start
+        first.setdefault(starts, contradiction)
     return sorted(
-        first.values(), key=lambda each: (each.first.start, each.second.start, each.source)
+        first.values(), key=lambda clash: (clash.first.start, clash.second.start, clash.source)
     )
 
 
 def _of_one_place(specimen: Specimen, rule: Rule) -> Iterator[Contradiction]:
-    """What a rule finds, without pairs of sentences on two places; of places that is the point."""
+    """Contradictions by a rule, without pairs of sentences on two places unless it is on places."""
     for contradiction in rule(specimen):
-        places = contradiction.first.start, contradiction.second.start
-        texts = [passage.text for place in places if (passage := specimen.passage_at(place))]
+        starts = contradiction.first.start, contradiction.second.start
+        texts = [passage.text for start in starts if (passage := specimen.passage_at(start))]
         if rule in _ON_PLACES or len(texts) < 2 or not are_marked_apart(*texts):
             yield contradiction

@@ -75,11 +75,13 @@ def side(specimen: Specimen) -> Iterator[Contradiction]:
         return
     yield from _on_the_other_side(specimen)
     yield from _called_by_the_other_side(specimen)
-    for (one, here), (other, there) in combinations(_sided_diagnoses(specimen), 2):
-        opposite = _OPPOSITE.get(here[1]) == there[1] and here[0] == there[0]
-        if opposite and one.passage != other.passage and _is_same(one, other):
-            why = f"{one.span.text} is on the {here[1]} and on the {there[1]}"
-            yield clash("side", one, other, why)
+    for (first, first_sided), (second, second_sided) in combinations(_sided_diagnoses(specimen), 2):
+        is_opposite = (
+            _OPPOSITE.get(first_sided[1]) == second_sided[1] and first_sided[0] == second_sided[0]
+        )
+        if is_opposite and first.passage != second.passage and _is_same(first, second):
+            reason = f"{first.span.text} is on the {first_sided[1]} and on the {second_sided[1]}"
+            yield clash("side", first, second, reason)
 
 
 def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
@@ -88,25 +90,27 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     if not specimen.is_prose or not paired or specimen.has_several_tumours:
         return
     sided = [
-        (_named(passage, sides[0]), here)
+        (_named(passage, sides[0]), own_side)
         for passage in specimen.passages
-        if (here := side_of(passage.text)) in _OPPOSITE
+        if (own_side := side_of(passage.text)) in _OPPOSITE
         and (sides := written_sides(passage.text))
         and (passage.has("tumour") or passage == specimen.passages[0])
         and not denies(passage.text)
         and not passage.has("spared")
         and not passage.has("another_tumour")
-        and not any(_OF_LESION.match(passage.text, each.end) for each in sides)
+        and not any(_OF_LESION.match(passage.text, match.end) for match in sides)
     ]
-    for (one, here), (other, there) in combinations(sided, 2):
-        if here != there:
-            yield clash("side", one, other, f"the tumour is on the {here} and on the {there}")
+    for (first, own_side), (second, other_side) in combinations(sided, 2):
+        if own_side != other_side:
+            yield clash(
+                "side", first, second, f"the tumour is on the {own_side} and on the {other_side}"
+            )
 
 
 def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     """In prose on one organ: sent from one side, and called by the other one later."""
-    here = side_of(specimen.passages[0].text)
-    if not specimen.is_prose or len(specimen.organs) > 1 or here not in _OPPOSITE:
+    sent_side = side_of(specimen.passages[0].text)
+    if not specimen.is_prose or len(specimen.organs) > 1 or sent_side not in _OPPOSITE:
         return
     sides = written_sides(specimen.passages[0].text)
     first = _named(specimen.passages[0], sides[0]) if sides else None
@@ -114,10 +118,10 @@ def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
         return
     for passage in specimen.passages[1:]:
         again = next(_mentioned_again(passage), None)
-        if again and not passage.has("beyond") and again[1] != here:
+        if again and not passage.has("beyond") and again[1] != sent_side:
             later = passage.at(*again[0])
-            why = f"{later.span.text}, in a specimen of the {here}"
-            yield clash("side", first, later, why)
+            reason = f"{later.span.text}, in a specimen of the {sent_side}"
+            yield clash("side", first, later, reason)
 
 
 def _named(passage: ReportSentence, side: SideMention) -> ReportMention[str]:
@@ -126,7 +130,7 @@ def _named(passage: ReportSentence, side: SideMention) -> ReportMention[str]:
 
 
 def _mentioned_again(passage: ReportSentence) -> Iterator[tuple[tuple[int, int], Side]]:
-    """What was sent, or the lesion, mentioned again with its side: this left kidney."""
+    """Mentions of what was sent, or of the lesion, again with its side: this left kidney."""
     for side in written_sides(passage.text):
         before = passage.text[: side.start]
         for lead, rest in ((_THIS, _NEXT_WORD), (_THE, _LESION)):
@@ -135,8 +139,8 @@ def _mentioned_again(passage: ReportSentence) -> Iterator[tuple[tuple[int, int],
                 yield (first.start(), last.end()), side.side
 
 
-def _is_same(one: ReportMention[Diagnosis], other: ReportMention[Diagnosis]) -> bool:
-    a, b = own_concept(one.value), own_concept(other.value)
+def _is_same(first: ReportMention[Diagnosis], second: ReportMention[Diagnosis]) -> bool:
+    a, b = own_concept(first.value), own_concept(second.value)
     if a is None or b is None:
         return False
     return a.id == b.id or (not (a.generic or b.generic) and diagnosis_tree().are_kin(a.id, b.id))
@@ -146,25 +150,25 @@ def _sided_diagnoses(
     specimen: Specimen,
 ) -> Iterator[tuple[ReportMention[Diagnosis], tuple[str, Side]]]:
     """Diagnoses, each with a paired organ and the side of it that they are linked to."""
-    for each in specimen.made:
-        linked = [tail for head, tail in specimen.relations if head.start == each.span.start]
-        places = [tail for tail in linked if tail.type == EntityType.SITE] or [
+    for mention in specimen.made:
+        linked = [tail for head, tail in specimen.relations if head.start == mention.span.start]
+        sites = [tail for tail in linked if tail.type == EntityType.SITE] or [
             entity.value
             for entity in specimen.entities
-            if entity.value.type == EntityType.SITE and entity.passage == each.passage
+            if entity.value.type == EntityType.SITE and entity.passage == mention.passage
         ]
-        for place in places:
-            side = side_of(place.text)
-            for match in find_sites(place.text) if side in _OPPOSITE else ():
+        for entity in sites:
+            side = side_of(entity.text)
+            for match in find_sites(entity.text) if side in _OPPOSITE else ():
                 if side and (organ := organ_of(match.id)) in listed("paired"):
-                    yield each, (organ, side)
+                    yield mention, (organ, side)
 
 
 # --- tissue or a tumour of an organ that was not sent ---------------------------------------------
 
 
 def site(specimen: Specimen) -> Iterator[Contradiction]:
-    """What was sent is of one organ, and the tumour that is concluded arose in one far from it."""
+    """A specimen of one organ, and a tumour concluded that arose in one far from it."""
     passages = specimen.passages
     if not passages or not specimen.is_prose or specimen.has("from_elsewhere"):
         return
@@ -173,62 +177,63 @@ def site(specimen: Specimen) -> Iterator[Contradiction]:
         return
     first = sent[0][0].span.text
     for passage in passages[1:]:
-        aside = passage.has("beyond") or denies(passage.text) or passage.has("alike")
-        for place, organ in _entities(specimen, passage) if not aside else ():
+        is_aside = passage.has("beyond") or denies(passage.text) or passage.has("alike")
+        for mention, organ in _entities(specimen, passage) if not is_aside else ():
             if _CONSISTS.search(passage.text) and _is_far_from_all(organ, sent):
-                why = f"{place.span.text}, in a specimen of {first}"
-                yield clash("site", sent[0][0], place, why)
+                reason = f"{mention.span.text}, in a specimen of {first}"
+                yield clash("site", sent[0][0], mention, reason)
     for final in specimen.made:
         if final.passage == passages[0] or not final.passage.is_conclusion:
             continue
-        for place, organ in _entities(specimen, final.passage):
-            linked = specimen.text[final.span.end : place.span.start].strip().lower() in _LINKS
+        for mention, organ in _entities(specimen, final.passage):
+            linked = specimen.text[final.span.end : mention.span.start].strip().lower() in _LINKS
             if linked and _is_far_from_all(organ, sent):
-                why = f"{final.span.text} of {place.span.text}, in a specimen of {first}"
-                yield clash("site", sent[0][0], place, why)
+                reason = f"{final.span.text} of {mention.span.text}, in a specimen of {first}"
+                yield clash("site", sent[0][0], mention, reason)
 
 
 def _is_far_from_all(organ: str, sent: Sequence[tuple[ReportMention[Any], str]]) -> bool:
-    return all(site_closeness(organ, other) == 0 for _, other in sent)
+    return all(site_closeness(organ, sent_organ) == 0 for _, sent_organ in sent)
 
 
 def _entities(
     specimen: Specimen, passage: ReportSentence
 ) -> Iterator[tuple[ReportMention[Any], str]]:
-    for each in specimen.entities:
-        if each.passage != passage or each.value.type != EntityType.SITE:
+    for mention in specimen.entities:
+        if mention.passage != passage or mention.value.type != EntityType.SITE:
             continue
-        for match in find_sites(each.value.text):
+        for match in find_sites(mention.value.text):
             if (organ := organ_of(match.id)) and organ not in listed("tissues"):
-                yield each, organ
+                yield mention, organ
 
 
 def foreign_tissue(specimen: Specimen) -> Iterator[Contradiction]:
-    """What was sent is of one organ, and a later sentence is about another one far from it."""
+    """A specimen of one organ, and a later sentence about another one far from it."""
     head, sent = _sent(specimen)
-    organs = {place.value for place in sent}
+    organs = {mention.value for mention in sent}
     if head is None or len(organs) > _FEW or any(map(is_region, organs)):
         return
     for passage in specimen.passages:
-        for place in _places(passage) if passage.start >= head.start else ():
-            is_the_tumour = _THE_OR_THIS.search(place.before) and _TUMOUR.match(place.after)
-            is_foreign = all(are_far(place.value, each) for each in organs) or (
-                is_the_tumour and all(site_closeness(place.value, each) == 0 for each in organs)
+        for mention in _places(passage) if passage.start >= head.start else ():
+            is_the_tumour = _THE_OR_THIS.search(mention.before) and _TUMOUR.match(mention.after)
+            is_foreign = all(are_far(mention.value, sent_organ) for sent_organ in organs) or (
+                is_the_tumour
+                and all(site_closeness(mention.value, sent_organ) == 0 for sent_organ in organs)
             )
-            if place not in sent and is_foreign and _is_of_lesion(place):
-                why = f"{place.span.text}, in a specimen of {sent[0].span.text}"
-                yield clash("site", sent[0], place, why)
+            if mention not in sent and is_foreign and _is_of_lesion(mention):
+                reason = f"{mention.span.text}, in a specimen of {sent[0].span.text}"
+                yield clash("site", sent[0], mention, reason)
 
 
-def _is_of_lesion(place: ReportMention[str]) -> bool:
+def _is_of_lesion(mention: ReportMention[str]) -> bool:
     """True if an organ is where the lesion is, not where it spreads or what it resembles."""
-    before = re.split(r"[.;:]", place.before)[-1]
-    text, start = place.passage.text, len(place.before)
+    before = re.split(r"[.;:]", mention.before)[-1]
+    text, start = mention.passage.text, len(mention.before)
     denied = denies(re.split(r"\band\b", before)[-1]) or is_denied(
-        text, start, start + len(place.span.text)
+        text, start, start + len(mention.span.text)
     )
-    aside = place.passage.has("supposed", "not_now")
-    return not aside and not denied and not ORGAN.has(before, "words", "towards")
+    is_aside = mention.passage.has("supposed", "not_now")
+    return not is_aside and not denied and not ORGAN.has(before, "words", "towards")
 
 
 def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[ReportMention[str]]]:
@@ -242,9 +247,11 @@ def _sent(specimen: Specimen) -> tuple[ReportSentence | None, Sequence[ReportMen
     ):
         return None, ()
     for passage in (*_heading(specimen), *specimen.passages):
-        if places := list(_places(passage)):
+        if mentions := list(_places(passage)):
             colon = passage.start + passage.text.find(":")
-            return passage, [each for each in places if each.span.end <= colon] or places
+            return passage, [
+                mention for mention in mentions if mention.span.end <= colon
+            ] or mentions
     return None, ()
 
 
@@ -259,11 +266,11 @@ def _places(passage: ReportSentence) -> Iterator[ReportMention[str]]:
     """The organs that a sentence names, without those that are anywhere and ambiguous words."""
     text = passage.text
     sites = find_sites(text)
-    known = {match.end + 1 for match in sites}
-    operated = (match for match in find_operated(text) if match.start not in known)
+    site_ends = {match.end + 1 for match in sites}
+    operated = (match for match in find_operated(text) if match.start not in site_ends)
     named = [(match.id, match.start, match.end) for match in (*sites, *operated)]
     for words, organ in _tissues():
-        named += [(organ, *found.span()) for found in words.finditer(text)]
+        named += [(organ, *match.span()) for match in words.finditer(text)]
     for id_, start, end in named:
         unclear = text[start:end].lower() in ORGAN.ids("organs", "unclear")
         eponym = ORGAN.pattern("words", "named_by").match(text[end:].lstrip())
@@ -295,18 +302,18 @@ def home(specimen: Specimen) -> Iterator[Contradiction]:
     """A tumour at a site where it cannot arise, and not as a metastasis."""
     if specimen.has("spread"):
         return
-    for each in specimen.made:
-        own, here = own_concept(each.value), each.value.concept
-        organs = home_of(own.id, here.id) if own and here else frozenset()
-        for place in specimen.entities if organs else ():
-            if place.value.type != EntityType.SITE or place.passage != each.passage:
+    for mention in specimen.made:
+        own, concept = own_concept(mention.value), mention.value.concept
+        organs = home_of(own.id, concept.id) if own and concept else frozenset()
+        for entity in specimen.entities if organs else ():
+            if entity.value.type != EntityType.SITE or entity.passage != mention.passage:
                 continue
-            sites = [m.id for m in find_sites(place.value.text)]
+            sites = [m.id for m in find_sites(entity.value.text)]
             placed = [s for s in sites if organ_of(s) not in listed("tissues") and not is_region(s)]
             at_home = any(contains(s, organ) for s, organ in product(placed, organs))
-            if placed and not at_home and _is_linked(each, place, specimen):
-                why = f"{each.span.text} does not arise in {place.span.text}"
-                yield clash("home", each, place, why)
+            if placed and not at_home and _is_linked(mention, entity, specimen):
+                reason = f"{mention.span.text} does not arise in {entity.span.text}"
+                yield clash("home", mention, entity, reason)
 
 
 def is_region(site: str) -> bool:
@@ -315,28 +322,28 @@ def is_region(site: str) -> bool:
 
 
 def _is_linked(
-    diagnosis: ReportMention[Diagnosis], place: ReportMention[Any], specimen: Specimen
+    diagnosis: ReportMention[Diagnosis], site_mention: ReportMention[Any], specimen: Specimen
 ) -> bool:
     linked = any(
-        head.start == diagnosis.span.start and tail.start == place.span.start
+        head.start == diagnosis.span.start and tail.start == site_mention.span.start
         for head, tail in specimen.relations
     )
-    between = specimen.text[diagnosis.span.end : place.span.start].strip().lower()
-    return linked and (between in _ARISES or place.span.end < diagnosis.span.start)
+    between = specimen.text[diagnosis.span.end : site_mention.span.start].strip().lower()
+    return linked and (between in _ARISES or site_mention.span.end < diagnosis.span.start)
 
 
 def no_home(specimen: Specimen) -> Iterator[Contradiction]:
     """A tumour of few organs in a specimen of another, without a word of where it came from."""
     _, sent = _sent(specimen)
-    for each in specimen.names if sent else ():
-        homes = home_of(each.concept.id)
-        unclear = each.span.text.lower() in ORGAN.ids("organs", "unclear_names")
+    for name in specimen.names if sent else ():
+        homes = home_of(name.concept.id)
+        is_unclear = name.span.text.lower() in ORGAN.ids("organs", "unclear_names")
         organs = {organ_of(id_) for id_ in homes} | homes
-        at_home = any(not are_far(place.value, organ) for place in sent for organ in organs)
-        region = any(is_region(place.value) for place in sent)
-        if homes and each.settled and not (unclear or region or at_home):
-            why = f"{each.span.text} does not arise in {sent[0].span.text}"
-            yield clash("home", sent[0], each, why)
+        is_at_home = any(not are_far(mention.value, organ) for mention in sent for organ in organs)
+        has_region = any(is_region(mention.value) for mention in sent)
+        if homes and name.settled and not (is_unclear or has_region or is_at_home):
+            reason = f"{name.span.text} does not arise in {sent[0].span.text}"
+            yield clash("home", sent[0], name, reason)
 
 
 @cache
@@ -354,21 +361,21 @@ def procedure(specimen: Specimen) -> Iterator[Contradiction]:
     if not specimen.is_of_one_lesion or not specimen.passages:
         return
     head = specimen.passages[0]
-    for here, there in (("small", "large"), ("large", "small")):
-        first = _procedure(here).search(head.text)
-        if not first or _procedure(there).search(head.text):
+    for head_size, later_size in (("small", "large"), ("large", "small")):
+        first = _procedure(head_size).search(head.text)
+        if not first or _procedure(later_size).search(head.text):
             continue
         for passage in specimen.passages[1:]:
-            match = _procedure(there).search(passage.text)
+            match = _procedure(later_size).search(passage.text)
             if not match or not _THIS_PROCEDURE.search(passage.text[: match.start()]):
                 continue
-            aside = passage.has("supposed", "not_now") or _AFTER_THIS.match(
+            is_aside = passage.has("supposed", "not_now") or _AFTER_THIS.match(
                 passage.text, match.end()
             )
-            if not aside:
-                one, other = head.found(first), passage.found(match)
-                why = f"{one.span.text} at the head, and {other.span.text}"
-                yield clash("procedure", one, other, why)
+            if not is_aside:
+                head_mention, later_mention = head.found(first), passage.found(match)
+                reason = f"{head_mention.span.text} at the head, and {later_mention.span.text}"
+                yield clash("procedure", head_mention, later_mention, reason)
 
 
 @cache

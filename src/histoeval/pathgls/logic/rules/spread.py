@@ -50,11 +50,11 @@ _RULE = "nodes"
 def in_situ(specimen: Specimen) -> Iterator[Contradiction]:
     """Invasion denied of the whole lesion, and an invasive tumour diagnosed or seen to invade."""
     for denied in (*_not_invasive(specimen), *_staged_in_situ(specimen)):
-        for each in specimen.made_outside(denied.passage):
-            invasive = pattern("invasive").match(each.span.text)
-            if invasive and behaviour_of(each) == Behaviour.MALIGNANT:
-                why = f"{denied.span.text}, and {each.span.text} is diagnosed"
-                yield clash("in_situ", denied, each, why)
+        for mention in specimen.made_outside(denied.passage):
+            invasive = pattern("invasive").match(mention.span.text)
+            if invasive and behaviour_of(mention) == Behaviour.MALIGNANT:
+                reason = f"{denied.span.text}, and {mention.span.text} is diagnosed"
+                yield clash("in_situ", denied, mention, reason)
     if specimen.is_prose and len(specimen.organs) <= _FEW:
         yield from _seen_to_invade(specimen)
     yield from _measured_in_situ(specimen)
@@ -71,18 +71,20 @@ def _not_invasive(specimen: Specimen) -> Iterator[ReportMention[str]]:
 
 def _staged_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
     if not specimen.has_several_tumours:
-        yield from (each for each in specimen.stages if each.value.t in _NOT_INVASIVE)
+        yield from (stage for stage in specimen.stages if stage.value.t in _NOT_INVASIVE)
 
 
 def _measured_in_situ(specimen: Specimen) -> Iterator[Contradiction]:
-    early = [each for each in _only_in_situ(specimen) if behaviour_of(each) == Behaviour.IN_SITU]
+    early = [
+        mention for mention in _only_in_situ(specimen) if behaviour_of(mention) == Behaviour.IN_SITU
+    ]
     for passage in specimen.passages:
         match = _MEASURED.search(passage.text)
-        for each in early[:1] if match and not passage.has("beyond", "partly") else ():
+        for mention in early[:1] if match and not passage.has("beyond", "partly") else ():
             if match:
                 deep = passage.found(match)
-                why = f"it says {each.span.text}, and {deep.span.text}"
-                yield clash("in_situ", each, deep, why)
+                reason = f"it says {mention.span.text}, and {deep.span.text}"
+                yield clash("in_situ", mention, deep, reason)
 
 
 def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
@@ -95,10 +97,10 @@ def _seen_to_invade(specimen: Specimen) -> Iterator[Contradiction]:
         match = _INVADES.search(passage.text)
         if not match or denies(passage.text) or passage.has("inflamed"):
             continue
-        seen = passage.found(match)
-        for each in [each for each in confined if each.passage != passage][:1]:
-            why = f"it says {each.span.text}, and {seen.span.text}"
-            yield clash("in_situ", each, seen, why)
+        invasion = passage.found(match)
+        for mention in [mention for mention in confined if mention.passage != passage][:1]:
+            reason = f"it says {mention.span.text}, and {invasion.span.text}"
+            yield clash("in_situ", mention, invasion, reason)
 
 
 def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
@@ -110,13 +112,13 @@ def _confined(specimen: Specimen) -> Iterator[ReportMention[str]]:
 
 
 def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
-    if any(behaviour_of(each) == Behaviour.MALIGNANT for each in specimen.made):
+    if any(behaviour_of(mention) == Behaviour.MALIGNANT for mention in specimen.made):
         return
-    for each in specimen.made:
-        early = behaviour_of(each) in (Behaviour.IN_SITU, Behaviour.BENIGN)
-        concluded = each.passage.is_conclusion or each.passage == specimen.passages[0]
-        if early and concluded and not each.value.hedged:
-            yield each
+    for mention in specimen.made:
+        is_early = behaviour_of(mention) in (Behaviour.IN_SITU, Behaviour.BENIGN)
+        is_concluded = mention.passage.is_conclusion or mention.passage == specimen.passages[0]
+        if is_early and is_concluded and not mention.value.hedged:
+            yield mention
 
 
 # --- margins that are free and involved, by the reader's findings and in words --------------------
@@ -125,13 +127,13 @@ def _only_in_situ(specimen: Specimen) -> Iterator[ReportMention[Any]]:
 def margin(specimen: Specimen) -> Iterator[Contradiction]:
     """Margins that are free and involved: all of them, or those of one name."""
     margins = [
-        each
-        for each in specimen.findings
-        if is_kind_of(str(each.value.id), _MARGIN)
-        and not each.passage.has("margin_of_another")
-        and each.passage.has("margin_free" if each.denied else "margin_involved")
+        finding
+        for finding in specimen.findings
+        if is_kind_of(str(finding.value.id), _MARGIN)
+        and not finding.passage.has("margin_of_another")
+        and finding.passage.has("margin_free" if finding.denied else "margin_involved")
     ]
-    for yes, no in both_ways(margins, lambda one, other: other.id in (one.id, _MARGIN)):
+    for yes, no in both_ways(margins, lambda first, second: second.id in (first.id, _MARGIN)):
         all_free = _is_of_all(no.passage) and pattern("all_margins").search(no.clause)
         names = yes.passage.names("margin_names"), no.passage.names("margin_names")
         if (all_free and specimen.is_prose) or (
@@ -142,30 +144,30 @@ def margin(specimen: Specimen) -> Iterator[Contradiction]:
 
 def margin_by_name(specimen: Specimen) -> Iterator[Contradiction]:
     """One margin, by its name, that is free in one sentence and involved in another."""
-    for one, other in permutations(_read(specimen), 2):
-        shared = any(each.startswith("at ") for each in one.value & other.value)
-        opposed = "clear" in one.value and "involved" in other.value
-        if opposed and shared and one.passage != other.passage:
-            yield clash("margin", one, other, "the margin is both involved and free")
+    for first, second in permutations(_read(specimen), 2):
+        is_shared = any(name.startswith("at ") for name in first.value & second.value)
+        are_opposed = "clear" in first.value and "involved" in second.value
+        if are_opposed and is_shared and first.passage != second.passage:
+            yield clash("margin", first, second, "the margin is both involved and free")
 
 
 def margin_in_words(specimen: Specimen) -> Iterator[Contradiction]:
     read = list(_read(specimen)) if specimen.is_prose else []
     free = [
-        each
-        for each in read
-        if each.value == {"clear"}
-        and _is_of_all(each.passage)
-        and pattern("all_margins").search(each.span.text)
+        mention
+        for mention in read
+        if mention.value == {"clear"}
+        and _is_of_all(mention.passage)
+        and pattern("all_margins").search(mention.span.text)
     ]
     involved = [
-        each
-        for each in read
-        if "involved" in each.value and not each.passage.has("spared", "margin_spared")
+        mention
+        for mention in read
+        if "involved" in mention.value and not mention.passage.has("spared", "margin_spared")
     ]
-    for one, other in product(free, involved):
-        if one.passage != other.passage:
-            yield clash("margin", one, other, f"{one.span.text}, and {other.span.text}")
+    for first, second in product(free, involved):
+        if first.passage != second.passage:
+            yield clash("margin", first, second, f"{first.span.text}, and {second.span.text}")
 
 
 def _read(specimen: Specimen) -> Iterator[ReportMention[frozenset[str]]]:
@@ -191,8 +193,8 @@ def nodes(specimens: Sequence[Specimen]) -> Iterator[Contradiction]:
     counts = [count for specimen in specimens for count in _counts(specimen)]
     for count in counts:
         if count.value[0] > count.value[1] > 0:
-            why = f"{count.value[0]} nodes of only {count.value[1]} are involved"
-            yield clash(_RULE, count, count, why)
+            reason = f"{count.value[0]} nodes of only {count.value[1]} are involved"
+            yield clash(_RULE, count, count, reason)
     possible = [count for count in counts if count.value[0] <= count.value[1]]
     yield from _against_stage(specimens, possible)
     for specimen in specimens:
@@ -216,17 +218,17 @@ def _against_stage(
 ) -> Iterator[Contradiction]:
     """Node-free by stage and involved by count, or the reverse."""
     involved = [count for count in counts if count.value[0] > 0]
-    for each in (each for specimen in specimens for each in specimen.stages):
-        n, staged = each.value.n, each.span.text
-        here = (each.value.prefix or "").endswith("p") and not _PERINEURAL.search(staged)
-        if not n or not here or each.passage.has("few_cells"):
+    for stage in (stage for specimen in specimens for stage in specimen.stages):
+        n, staged = stage.value.n, stage.span.text
+        is_pathologic = (stage.value.prefix or "").endswith("p") and not _PERINEURAL.search(staged)
+        if not n or not is_pathologic or stage.passage.has("few_cells"):
             continue
         if n == "0" and involved:
-            why = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
-            yield clash(_RULE, each, involved[0], why)
+            reason = f"{staged} is node-negative, {involved[0].span.text} nodes are involved"
+            yield clash(_RULE, stage, involved[0], reason)
         if n in _INVOLVED and counts and not involved:
-            why = f"{staged} is node-positive, but {counts[0].span.text} nodes are involved"
-            yield clash(_RULE, each, counts[0], why)
+            reason = f"{staged} is node-positive, but {counts[0].span.text} nodes are involved"
+            yield clash(_RULE, stage, counts[0], reason)
 
 
 def _in_words(specimen: Specimen) -> Iterator[Contradiction]:
@@ -234,17 +236,17 @@ def _in_words(specimen: Specimen) -> Iterator[Contradiction]:
     free, involved = [e for e in called if e.denied], [e for e in called if not e.denied]
     for no, yes in product(free, involved):
         if not no.value or no.value == yes.value:
-            why = f"nodes are free: {no.span.text}, and involved: {yes.span.text}"
-            yield clash(_RULE, no, yes, why)
+            reason = f"nodes are free: {no.span.text}, and involved: {yes.span.text}"
+            yield clash(_RULE, no, yes, reason)
     if free and involved:
         return
-    for each in specimen.stages:
-        n = each.value.n or ""
+    for stage in specimen.stages:
+        n = stage.value.n or ""
         every = [status for status in free if not status.value and not _are_some(status.passage)]
         against = involved if n == "0" else every if n[:1] in _INVOLVED else []
-        for status in () if each.passage.has("few_cells") else against:
-            if status.passage != each.passage:
-                yield clash(_RULE, each, status, f"{each.span.text}, but {status.span.text}")
+        for status in () if stage.passage.has("few_cells") else against:
+            if status.passage != stage.passage:
+                yield clash(_RULE, stage, status, f"{stage.span.text}, but {status.span.text}")
 
 
 def _are_some(passage: ReportSentence) -> bool:
@@ -254,7 +256,7 @@ def _are_some(passage: ReportSentence) -> bool:
 
 
 def _called(specimen: Specimen) -> Iterator[ReportMention[frozenset[str]]]:
-    """What a report in prose states of its nodes, with the words that tell which."""
+    """Statements of a report in prose on its nodes, with the words that tell which nodes."""
     for passage in specimen.passages if specimen.is_prose else ():
         if passage.has("few_cells"):
             continue
@@ -269,14 +271,14 @@ def _called(specimen: Specimen) -> Iterator[ReportMention[frozenset[str]]]:
 def _against_denial(specimen: Specimen, counts: Sequence[_Count]) -> Iterator[Contradiction]:
     """Nodal metastasis is denied, and some nodes are involved by count."""
     denied = [
-        each
-        for each in specimen.findings
-        if each.denied
-        and is_kind_of(str(each.value.id), _METASTASIS)
-        and not each.passage.has("node_names")
+        finding
+        for finding in specimen.findings
+        if finding.denied
+        and is_kind_of(str(finding.value.id), _METASTASIS)
+        and not finding.passage.has("node_names")
     ]
-    for each in denied[:1]:
+    for finding in denied[:1]:
         for count in counts:
-            if count.value[0] > 0 and count.passage != each.passage:
-                why = f"nodal metastasis is denied, {count.span.text} nodes are involved"
-                yield clash(_RULE, each, count, why)
+            if count.value[0] > 0 and count.passage != finding.passage:
+                reason = f"nodal metastasis is denied, {count.span.text} nodes are involved"
+                yield clash(_RULE, finding, count, reason)

@@ -59,29 +59,33 @@ _SEVERAL = 10  # from this share of cells on no marker is negative
 
 def grade(specimen: Specimen) -> Iterator[Contradiction]:
     if specimen.is_of_one_tumour:
-        given = [
-            each
-            for each in specimen.grades
-            if _is_of_all(each)
-            and not is_denied(specimen.text, each.span.start, each.span.end)
-            and not is_of_early_lesion(each.before[-_NEAR_CHARS:])
+        grades = [
+            mention
+            for mention in specimen.grades
+            if _is_of_all(mention)
+            and not is_denied(specimen.text, mention.span.start, mention.span.end)
+            and not is_of_early_lesion(mention.before[-_NEAR_CHARS:])
         ]
-        yield from two_values("grade", given, _grades_differ)
+        yield from two_values("grade", grades, _grades_differ)
 
 
 def _is_of_all(graded: ReportMention[Grade]) -> bool:
-    found = graded.value
-    single = found.part is None and found.level == int(found.level)
-    pattern_only = found.scheme == "Gleason" and not _GLEASON.search(graded.span.text)
-    partly = pattern("part_of_tumour").search(graded.clause) is not None
-    several = graded.passage.has("several_tumours")
-    return single and not (pattern_only or partly or several) and found.about != _LESION
+    value = graded.value
+    is_single = value.part is None and value.level == int(value.level)
+    is_pattern_only = value.scheme == "Gleason" and not _GLEASON.search(graded.span.text)
+    is_partial = pattern("part_of_tumour").search(graded.clause) is not None
+    has_several = graded.passage.has("several_tumours")
+    return (
+        is_single and not (is_pattern_only or is_partial or has_several) and value.about != _LESION
+    )
 
 
-def _grades_differ(one: Grade, other: Grade) -> bool:
+def _grades_differ(first: Grade, second: Grade) -> bool:
     """Grades of different schemes never differ."""
-    comparable = one.scheme == other.scheme and (one.of == other.of or None in (one.of, other.of))
-    return comparable and one.level != other.level
+    are_comparable = first.scheme == second.scheme and (
+        first.of == second.of or None in (first.of, second.of)
+    )
+    return are_comparable and first.level != second.level
 
 
 def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
@@ -92,26 +96,26 @@ def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
     is_apart = _is_any_of(GRADE.ids("words", "apart"), specimen)
     alike = GRADE.ids("words", "alike")
     mentions = gradings(specimen.passages)
-    given = [mention for mention in mentions if not (is_apart and mention.scheme in alike)]
-    by_name = [each for name in specimen.names if name.settled for each in implied_by(name)]
-    for one, other in combinations([*given, *by_name], 2):
-        if _may_differ(one, other) and are_at_odds(one, other) and _is_same(other):
-            why = f"{one.span.text} and {other.span.text} are two grades of one lesion"
-            yield clash("grade", one, other, why)
-    for graded in given:
+    stated = [mention for mention in mentions if not (is_apart and mention.scheme in alike)]
+    by_name = [implied for name in specimen.names if name.settled for implied in implied_by(name)]
+    for first, second in combinations([*stated, *by_name], 2):
+        if _may_differ(first, second) and are_at_odds(first, second) and _is_same(second):
+            reason = f"{first.span.text} and {second.span.text} are two grades of one lesion"
+            yield clash("grade", first, second, reason)
+    for graded in stated:
         for passage in specimen.passages:
             if passage == graded.passage or graded.early or passage.has("beyond"):
                 continue
-            for seen in _otherwise_described(graded, passage, specimen):
-                why = f"{seen.span.text} does not go with {graded.span.text}"
-                yield clash("grade", graded, seen, why)
+            for description in _otherwise_described(graded, passage, specimen):
+                reason = f"{description.span.text} does not go with {graded.span.text}"
+                yield clash("grade", graded, description, reason)
 
 
-def _may_differ(one: GradeMention, other: GradeMention) -> bool:
-    if one.passage != other.passage:
+def _may_differ(first: GradeMention, second: GradeMention) -> bool:
+    if first.passage != second.passage:
         return True
-    groups = [bool(_GROUP.search(each.span.text)) for each in (one, other)]
-    return one.scheme == other.scheme == "Gleason" and groups[0] != groups[1]
+    groups = [bool(_GROUP.search(mention.span.text)) for mention in (first, second)]
+    return first.scheme == second.scheme == "Gleason" and groups[0] != groups[1]
 
 
 def _is_same(later: GradeMention) -> bool:
@@ -133,32 +137,32 @@ def _otherwise_described(
         ranks, of = row["ranks"].get(graded.scheme), row.get("of")
         if ranks is None or graded.levels & {*ranks} or (of and not _is_any_of(of, specimen)):
             continue
-        found = words.search(passage.text)
-        rest = passage.text.replace(found.group(), " ") if found else ""
-        denied = found is not None and is_denied(passage.text, *found.span())
-        if found and not denied and not pattern("partly").search(rest):
-            yield passage.found(found)
+        match = words.search(passage.text)
+        rest = passage.text.replace(match.group(), " ") if match else ""
+        denied = match is not None and is_denied(passage.text, *match.span())
+        if match and not denied and not pattern("partly").search(rest):
+            yield passage.found(match)
     for row in GRADE.entry("share"):
-        found = _share_of(row["of"], passage)
-        if found and graded.scheme in row["scheme"] and not graded.levels & _ranks(row, found):
-            yield passage.found(found)
+        match = _share_of(row["of"], passage)
+        if match and graded.scheme in row["scheme"] and not graded.levels & _ranks(row, match):
+            yield passage.found(match)
 
 
 def _is_any_of(ids: Iterable[str], specimen: Specimen) -> bool:
     tree = diagnosis_tree()
-    return any(tree.is_a(each.concept.id, id_) for each in specimen.names for id_ in ids)
+    return any(tree.is_a(name.concept.id, id_) for name in specimen.names for id_ in ids)
 
 
-def _share_of(what: str, passage: ReportSentence) -> re.Match[str] | None:
-    word = rf"\b{what}\w*\b"
+def _share_of(noun: str, passage: ReportSentence) -> re.Match[str] | None:
+    word = rf"\b{noun}\w*\b"
     return re.search(rf"{word}[^.;]{{0,40}}?{_SHARE}", passage.text, re.IGNORECASE) or re.search(
         rf"{_SHARE}[^.;]{{0,45}}?{word}", passage.text, re.IGNORECASE
     )
 
 
-def _ranks(row: Mapping[str, list[float]], found: re.Match[str]) -> frozenset[int]:
+def _ranks(row: Mapping[str, list[float]], match: re.Match[str]) -> frozenset[int]:
     """The ranks that a share stands for; of a bound all that it leaves open."""
-    share, bound = float(found["share"]), (found["bound"] or "").lower()
+    share, bound = float(match["share"]), (match["bound"] or "").lower()
     low = 0.0 if bound in _LESS else share
     high = share if bound in _LESS or not bound else 100.0
     limits = row["up_to"]
@@ -177,34 +181,34 @@ def size(specimen: Specimen) -> Iterator[Contradiction]:
     if not specimen.is_of_one_tumour or specimen.has_several_tumours:
         return
     sizes = [
-        each
-        for each in specimen.measurements
-        if each.value.kind == "length"
-        and each.value.bound is None
-        and [m.passage for m in specimen.measurements].count(each.passage) == 1
-        and (each.passage.has("tumour_size") or _is_of_tumour(each, specimen))
-        and not pattern("part_of_tumour").search(each.clause)
+        mention
+        for mention in specimen.measurements
+        if mention.value.kind == "length"
+        and mention.value.bound is None
+        and [m.passage for m in specimen.measurements].count(mention.passage) == 1
+        and (mention.passage.has("tumour_size") or _is_of_tumour(mention, specimen))
+        and not pattern("part_of_tumour").search(mention.clause)
     ]
     yield from two_values("size", sizes, _sizes_differ)
 
 
 def _is_of_tumour(measured: ReportMention[Measurement], specimen: Specimen) -> bool:
     """In prose: a size that stands behind the name of the tumour, and is no distance."""
-    named = any(
-        each.passage == measured.passage
+    is_named = any(
+        mention.passage == measured.passage
         and (
-            each.span.end <= measured.span.start
-            or 0 <= each.span.start - measured.span.end <= _NEAR_NAME
+            mention.span.end <= measured.span.start
+            or 0 <= mention.span.start - measured.span.end <= _NEAR_NAME
         )
-        and behaviour_of(each) in (Behaviour.MALIGNANT, Behaviour.BENIGN)
-        for each in specimen.made
+        and behaviour_of(mention) in (Behaviour.MALIGNANT, Behaviour.BENIGN)
+        for mention in specimen.made
     )
-    of_tumour = named or measured.passage.has("tumour_is")
-    return of_tumour and specimen.is_prose and not measured.passage.has("distance")
+    is_of_tumour = is_named or measured.passage.has("tumour_is")
+    return is_of_tumour and specimen.is_prose and not measured.passage.has("distance")
 
 
-def _sizes_differ(one: Measurement, other: Measurement) -> bool:
-    small, large = sorted((one.values[0], other.values[0]))
+def _sizes_differ(first: Measurement, second: Measurement) -> bool:
+    small, large = sorted((first.values[0], second.values[0]))
     return small > 0 and large / small >= _APART
 
 
@@ -217,11 +221,15 @@ def stage(specimen: Specimen) -> Iterator[Contradiction]:
         yield from two_values("stage", specimen.stages, _stages_differ)
 
 
-def _stages_differ(one: Stage, other: Stage) -> bool:
-    if one.prefix != other.prefix or not (one.prefix or "").endswith("p"):
+def _stages_differ(first: Stage, second: Stage) -> bool:
+    if first.prefix != second.prefix or not (first.prefix or "").endswith("p"):
         return False
     return bool(
-        one.t and other.t and one.t[0] != other.t[0] and one.t[0].isdigit() and other.t[0].isdigit()
+        first.t
+        and second.t
+        and first.t[0] != second.t[0]
+        and first.t[0].isdigit()
+        and second.t[0].isdigit()
     )
 
 
@@ -236,15 +244,17 @@ def stage_as_described(specimen: Specimen) -> Iterator[Contradiction]:
         if staged.value.prefix != "p" or not stated[:1].isdigit():
             continue
         for passage in specimen.passages:
-            aside = denies(passage.text) or is_of_early_lesion(passage.text)
-            aside = aside or passage.has("partly", "beyond", "node_word", "margin_word", "spared")
-            if passage == staged.passage or aside:
+            is_aside = denies(passage.text) or is_of_early_lesion(passage.text)
+            is_aside = is_aside or passage.has(
+                "partly", "beyond", "node_word", "margin_word", "spared"
+            )
+            if passage == staged.passage or is_aside:
                 continue
             for implied in worked_out(passage.text.lower(), organ).tumour:
                 if rank(implied)[0] > rank(stated)[0]:
-                    seen = passage.at(0, len(passage.text))
-                    why = f"what is described is pT{implied}, and not {staged.span.text}"
-                    yield clash("stage", staged, seen, why)
+                    description = passage.at(0, len(passage.text))
+                    reason = f"what is described is pT{implied}, and not {staged.span.text}"
+                    yield clash("stage", staged, description, reason)
 
 
 # --- figures and the words or the sum beside them, also in one sentence ---------------------------
@@ -257,8 +267,8 @@ def figures(specimen: Specimen) -> Iterator[Contradiction]:
     for passage in specimen.passages:
         for match in _SUM.finditer(passage.text) if "leason" in passage.text else ():
             if int(match["one"]) + int(match["other"]) != int(match["sum"]):
-                one, other = passage.at(*match.span("terms")), passage.at(*match.span("sum"))
-                yield clash("figures", one, other, f"{match['terms']} is not {match['sum']}")
+                terms, total = passage.at(*match.span("terms")), passage.at(*match.span("sum"))
+                yield clash("figures", terms, total, f"{match['terms']} is not {match['sum']}")
 
 
 def _called(marker: ReportMention[tuple[str, Result]]) -> Iterator[Contradiction]:

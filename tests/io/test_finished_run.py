@@ -41,9 +41,7 @@ def put(folder: Path, **files: object) -> Path:
         ("experiment", {"table1": {"found": []}}),
     ],
 )
-def test_each_kind_is_known_by_its_files(
-    kind: str, files: dict[str, object], tmp_path: Path
-) -> None:
+def test_kinds_are_known_by_files(kind: str, files: dict[str, object], tmp_path: Path) -> None:
     found = finished_run(put(tmp_path, **files))
     assert (found.kind, found.folder) == (kind, tmp_path)
     assert found.beside("html") == tmp_path / "report.html"
@@ -71,9 +69,7 @@ def test_an_unfinished_run_says_how_to_finish_it(files: dict[str, object], tmp_p
         ({"run": {}, "summary": SUMMED_UP}, "scores.jsonl is missing: the rows of the run are go"),
     ],
 )
-def test_a_folder_of_another_program_or_without_its_rows_is_refused(
-    files: dict[str, object], message: str, tmp_path: Path
-) -> None:
+def test_damaged_folders(files: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         finished_run(put(tmp_path, **files))
 
@@ -125,9 +121,7 @@ def test_texts_come_back_as_they_were_and_fit_their_rows(tmp_path: Path) -> None
         list(beside([{"id": "b"}], tmp_path))
 
 
-def test_texts_are_not_kept_where_that_is_not_wanted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_are_kept_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_texts(tmp_path, [{"id": "a", "report": "one"}])
     monkeypatch.setenv("HISTOEVAL_KEEP_TEXTS", "0")
     write_texts(tmp_path, [{"id": "a", "report": "one"}])

@@ -259,9 +259,7 @@ def test_records_in_memory_are_hashed_by_what_they_say() -> None:
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_parquet_is_read_slice_by_slice_with_its_ids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("histoeval.io.tables.binary.SLICE_ROWS", 7)
     path = tmp_path / "a[1].parquet"
     references = [None if n == 20 else f"text {n}" for n in range(50)]
@@ -291,9 +289,7 @@ def test_parquet_is_read_slice_by_slice_with_its_ids(
         ("a.csv", "text,candidate\na,b\n", "reference='NAME'"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused(
-    tmp_path: Path, name: str, content: str, said: str
-) -> None:
+def test_unusable_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         opened(tmp_path / name, content)
     with pytest.raises(InputError, match="no rows"):

@@ -146,9 +146,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [{}, {"text": "rapport"}, {"image": "picture"}])
-def test_who_has_no_column_of_reports_is_told_every_column_there_is(
-    tmp_path: Path, named: dict[str, Any]
-) -> None:
+def test_a_table_without_a_column_of_reports(tmp_path: Path, named: dict[str, Any]) -> None:
     path = tmp_path / "cases.csv"
     path.write_text("id,image,raport,specimen,report_attacked\na,b.png,x,y,z\n", "utf-8")
     found = "'id', 'image', 'raport', 'specimen', 'report_attacked'"

@@ -57,9 +57,7 @@ def test_lines_of_scores_come_back_byte_for_byte(
         assert b"".join(row_lines(packed)) == plain.read_bytes()
 
 
-def test_rows_of_more_than_one_row_group_come_back_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_row_groups_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_files, "ROW_GROUP", 4)
     plain, packed = tmp_path / "scores.jsonl", tmp_path / "scores.parquet"
     plain.write_bytes(b"".join(make_row(number).line() for number in range(11)))
@@ -136,9 +134,7 @@ def test_every_reader_takes_every_form(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [None, *FORMS])
 @pytest.mark.parametrize("before", FORMS)
-def test_a_finished_folder_is_opened_again_and_takes_another_form(
-    before: str, form: str | None, tmp_path: Path
-) -> None:
+def test_a_finished_folder_changes_its_form(before: str, form: str | None, tmp_path: Path) -> None:
     plain = scored(tmp_path / "plain").rows
     scored(tmp_path / "run", before)
     assert [*scored(tmp_path / "run", form).rows] == [*plain]

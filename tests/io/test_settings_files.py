@@ -63,9 +63,7 @@ def test_what_is_read_is_what_yaml_reads(value: object) -> None:
         ("[" * 5000, "not YAML"),
     ],
 )
-def test_what_cannot_be_used_is_told_with_its_file_and_line(
-    tmp_path: Path, text: str | bytes, said: str
-) -> None:
+def test_unusable_yaml_has_a_line(tmp_path: Path, text: str | bytes, said: str) -> None:
     with pytest.raises(InputError, match=rf"the thing .*file\.yaml.* {said}"):
         read(tmp_path, text)
 
@@ -116,9 +114,7 @@ def test_settings_have_defaults_and_an_override_leaves_its_neighbours(tmp_path: 
     assert settings_in(tmp_path, "data: a", "notes='a = b'").notes == "a = b"
 
 
-def test_files_are_named_from_where_their_name_was_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_names_of_files_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, here = tmp_path / "settings", tmp_path / "here"
     for folder in (settings, here):
         (folder / "encoder").mkdir(parents=True)
@@ -150,9 +146,7 @@ def test_files_are_named_from_where_their_name_was_written(
         ("data: a\n", "epochs=[1", "--set epochs=[1"),
     ],
 )
-def test_what_is_wrong_with_a_setting_is_named(
-    tmp_path: Path, text: str, override: str, said: str
-) -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, override: str, said: str) -> None:
     with pytest.raises(SettingError) as refused:
         settings_in(tmp_path, text, *filter(None, [override]))
     assert said in str(refused.value)

@@ -111,9 +111,7 @@ def test_a_row_without_a_case_is_refused_once_and_the_others_stay(tmp_path: Path
         ([["row", "case"]], "no rows"),
     ],
 )
-def test_a_file_of_cases_that_does_not_fit_is_said(
-    rows: list[list[str]], said: str, tmp_path: Path
-) -> None:
+def test_files_of_cases_that_do_not_fit(rows: list[list[str]], said: str, tmp_path: Path) -> None:
     file = hare(tmp_path, ["x one", "a", "b", "1", "2"])
     with pytest.raises(InputError, match=said):
         read_sheet(file, cases=delimited(tmp_path / "cases.tsv", rows))
@@ -201,9 +199,7 @@ def test_a_column_of_other_numbers_is_no_rater(
         {"one": [0, 1, 0, 0, 1, 1, 0], "two": PLAIN["anna"]},
     ],
 )
-def test_raters_are_not_guessed_where_names_and_scales_do_not_show_them(
-    columns: dict[str, list[int]], tmp_path: Path
-) -> None:
+def test_raters_that_are_not_clear(columns: dict[str, list[int]], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"not clear; name each: raters=") as refused:
         read_sheet(sheet_of(tmp_path, columns))
     assert all(f"'{name}' (" in str(refused.value) for name in columns)

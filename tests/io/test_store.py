@@ -141,18 +141,14 @@ def test_half_a_line_is_dropped(store: RowStore[ResultRow], cut: int) -> None:
 
 
 @pytest.mark.parametrize(("kept", "half"), [(True, b"x" * 200_000), (False, b'{"id": "cas')])
-def test_half_a_line_of_any_length_is_dropped(
-    folder: ResultFolder, kept: bool, half: bytes
-) -> None:
+def test_half_a_line_of_any_length(folder: ResultFolder, kept: bool, half: bytes) -> None:
     whole = folder.path.read_bytes() if kept else b""
     folder.path.write_bytes(whole + half)
     prepare(folder, RUN)
     assert folder.path.read_bytes() == whole
 
 
-def test_another_run_is_refused_by_what_differs_and_left_as_it_is(
-    store: RowStore[ResultRow],
-) -> None:
+def test_another_run_is_refused_by_what_differs(store: RowStore[ResultRow]) -> None:
     before = contents(store)
     with pytest.raises(OutputError, match=r"different: input, sha256\).*--overwrite"):
         prepare(store, RUN | {"input": "other.csv", "sha256": "1"})
@@ -174,9 +170,7 @@ def test_another_run_may_replace_it_when_told_to(folder: ResultFolder) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "no json", None])
-def test_results_that_do_not_say_what_made_them_are_refused(
-    store: RowStore[ResultRow], content: str | None
-) -> None:
+def test_results_of_unknown_origin(store: RowStore[ResultRow], content: str | None) -> None:
     store.meta.unlink()
     if content is not None:
         store.meta.write_text(content)
@@ -287,9 +281,7 @@ except OutputError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
-def test_a_file_that_may_not_grow_keeps_its_rows_and_a_run_with_room_resumes(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_may_not_grow_keeps_its_rows(tmp_path: Path) -> None:
     def run(limit: int) -> str:
         command = [sys.executable, "-c", LIMITED, str(tmp_path), str(limit)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -308,9 +300,7 @@ def test_an_error_of_the_work_is_not_blamed_on_the_output(folder: ResultFolder) 
     assert not isinstance(caught.value, OutputError)
 
 
-def test_a_second_writer_is_refused_at_once_and_told_who_holds_it(
-    store: RowStore[ResultRow], tmp_path: Path
-) -> None:
+def test_a_second_writer_is_refused(store: RowStore[ResultRow], tmp_path: Path) -> None:
     again = ResultFolder(store.home) if store.is_folder else file_store(store.home)
     held = rf"written by another run \(process {os.getpid()} "
     with store.opened(RUN):

@@ -69,16 +69,12 @@ def test_trust_is_the_sum_of_the_paper(g: float, lo: float, s: float, cut: list[
     ("dimensions", "printed"),
     [((0.38, 0.96, 0.30), 0.53), ((0.49, 0.91, 0.40), 0.59), ((0.73, 0.97, 0.75), 0.80)],
 )
-def test_the_published_table_is_the_sum_to_its_two_digits(
-    dimensions: tuple[float, float, float], printed: float
-) -> None:
+def test_the_published_table(dimensions: tuple[float, float, float], printed: float) -> None:
     assert trust(*dimensions).value == pytest.approx(printed, abs=0.011)
 
 
 @given(shares, shares, shares)
-def test_a_missing_dimension_leaves_bounds_that_hold_whatever_it_would_be(
-    g: float, lo: float, s: float
-) -> None:
+def test_a_missing_dimension_leaves_bounds(g: float, lo: float, s: float) -> None:
     whole, part = trust(g, lo, s), trust(g, None, s)
     assert (part.value, part.missing) == (None, ("logic",))
     assert part.low - 1e-12 <= whole.low <= part.high + 1e-12
@@ -123,9 +119,7 @@ def test_what_is_too_low_whatever_is_missing_is_rejected() -> None:
         ((0.9, 0.9, None), Policy(weights=TWO, deploy_from=0.8, reject_below=0.5), "deploy"),
     ],
 )
-def test_the_verdict_follows_the_thresholds_of_the_policy(
-    dimensions: tuple[float | None, ...], policy: Policy, route: str
-) -> None:
+def test_the_thresholds(dimensions: tuple[float | None, ...], policy: Policy, route: str) -> None:
     assert trust(*dimensions, policy=policy).route == route
 
 
@@ -208,9 +202,7 @@ def test_what_the_image_neither_supports_nor_contradicts_is_for_a_person() -> No
 
 @pytest.mark.parametrize("verdict", [None, "not_checked", "undecided", "disagrees"])
 @pytest.mark.parametrize("policy", [WITH, WITHOUT])
-def test_nothing_is_deployed_where_the_image_does_not_confirm_benign_or_malignant(
-    policy: Policy, verdict: Any
-) -> None:
+def test_nothing_is_deployed_where_cancer_is_unconfirmed(policy: Policy, verdict: Any) -> None:
     check = None if verdict is None else AGREES.model_copy(update={"verdict": verdict})
     found = trust(1.0, 1.0, 1.0, policy=policy, cancer=check, image_verdict="supported")
     assert found.route == "review"

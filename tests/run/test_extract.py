@@ -134,9 +134,7 @@ def test_a_text_that_the_reader_stumbles_over_costs_no_other(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("answer", [[], [Report(text="another")], ["text"]])
-def test_a_reader_that_breaks_its_promise_is_not_believed(
-    answer: list[Any], tmp_path: Path
-) -> None:
+def test_a_wrong_answer_of_a_reader_is_not_believed(answer: list[Any], tmp_path: Path) -> None:
     class Liar(WordReader):
         def read(self, texts: Sequence[str]) -> list[Report]:
             return answer
@@ -163,9 +161,7 @@ def test_the_summary_counts_what_was_found(tmp_path: Path) -> None:
     assert meta["run"]["columns"] == {"text": "text", "id": "id"}
 
 
-def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_bytes(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_was_cut_anywhere_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     file, output = write_lines(tmp_path / "in.jsonl", [*RECORDS, {"id": "x"}]), tmp_path / "o.jsonl"
     run(file, output)
     whole, meta = output.read_bytes(), Path(f"{output}.meta.json")
@@ -182,13 +178,6 @@ def test_a_run_that_was_cut_anywhere_in_its_last_two_lines_goes_on_to_the_same_b
         assert list(chain(*reader.asked)) == TEXTS[kept:]
 
 
-def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
-    file, output, reader = write_lines(tmp_path / "i.jsonl"), tmp_path / "out.jsonl", WordReader()
-    first = run(file, output)
-    again = run(file, output, reader)
-    assert (again.summary, again.rows_done, reader.asked) == (first.summary, 0, [])
-
-
 @pytest.mark.parametrize(
     ("place", "line", "said"),
     [
@@ -200,9 +189,7 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
         (4, b'{"id": "case 4", "text": "x"}\n', "case 4 of .* is not what the input has there"),
     ],
 )
-def test_rows_that_are_not_those_of_the_input_are_refused(
-    place: int, line: bytes, said: str, tmp_path: Path
-) -> None:
+def test_rows_of_another_input(place: int, line: bytes, said: str, tmp_path: Path) -> None:
     file, output = write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
     run(file, output)
     lines = output.read_bytes().splitlines(keepends=True)
@@ -236,13 +223,6 @@ def test_a_report_in_another_language_is_an_error_of_its_row_unless_asked(tmp_pa
     assert read.summary["rows_with_errors"] == 0
 
 
-NOTES = [
-    "Invasive carcinoma of the breast.",
-    "HER2 negative, no invasion.",
-    "😀 possible sarcoma",
-    "Nothing to see.",
-]
-NOTED = [{"id": f"case {n}", "text": text} for n, text in enumerate(NOTES)]
 encodable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
@@ -258,22 +238,15 @@ def test_whatever_is_written_comes_back(
     assert len(written) == len(texts)
 
 
-def test_python_reads_a_list_of_texts() -> None:
-    readings = read_reports(NOTES, models=Models(reader=WordReader()))
-    assert [row.id for row in readings] == ["0", "1", "2", "3"]
-    assert [report and report.text for report in readings.reports] == NOTES
-    assert repr(readings) == "<Readings of 4 texts: 6 entities; 0 rows with errors>"
-
-
 def test_python_reads_frames_columns_of_frames_and_files(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     models = Models(reader=WordReader())
-    expected = list(read_reports(NOTED, models=models))
-    frame, file = polars.DataFrame(NOTED), tmp_path / "reports.parquet"
+    expected = list(read_reports(RECORDS, models=models))
+    frame, file = polars.DataFrame(RECORDS), tmp_path / "reports.parquet"
     frame.write_parquet(file)
-    for data in (frame, frame.lazy(), pandas.DataFrame(NOTED), file):
+    for data in (frame, frame.lazy(), pandas.DataFrame(RECORDS), file):
         assert list(read_reports(data, models=models)) == expected
-    for column in (frame["text"], pandas.Series([*NOTES[:3], None])):
+    for column in (frame["text"], pandas.Series([*TEXTS[:3], None])):
         reports = read_reports(column, models=models).reports
         assert reports[:3] == [row.report for row in expected[:3]]
     assert reports[3] is None

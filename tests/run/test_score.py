@@ -120,15 +120,6 @@ def test_a_metric_that_forgets_a_pair_does_not_shift_the_scores_of_others() -> N
     assert rows["1"].errors[0].code == "metric_failed"
 
 
-def test_a_score_that_is_no_number_is_a_problem() -> None:
-    def not_a_number(pair: Pair) -> Score:
-        return Score(value=float("nan"), signature=Signature(metric="told"))
-
-    _, rows = run(source("a"), Told(not_a_number))
-    assert not rows["0"].scores
-    assert rows["0"].errors[0].code == "metric_failed"
-
-
 def test_a_problem_that_a_metric_reports_is_kept_as_it_is() -> None:
     problem = Problem(code="no_entities", message="nothing was found", metric="told")
     _, rows = run(source("a"), Told(lambda pair: problem))
@@ -142,12 +133,6 @@ def test_rows_that_cannot_be_read_keep_their_place_and_are_not_asked_about() -> 
     assert metric.asked == [["1"], ["3"]]
     assert [row.row for row in rows.values()] == [1, 2, 3, 4, 5]
     assert (summary["rows"], summary["rows_with_errors"], summary["scores"]) == (5, 3, 2)
-
-
-def test_no_more_pairs_are_handled_together_than_was_said() -> None:
-    metric = Told()
-    run(source(*"abcdefg"), metric, batch_size=3)
-    assert [len(asked) for asked in metric.asked] == [3, 3, 1]
 
 
 def test_long_texts_are_handled_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,9 +316,7 @@ def sizes(total: int, each: int) -> Iterator[Block[PairRow]]:
 
 
 @given(st.integers(0, 60), st.integers(1, 7), st.integers(1, 30))
-def test_blocks_stay_as_they_are_and_are_shown_before_they_come(
-    total: int, each: int, ahead: int
-) -> None:
+def test_blocks_are_shown_before_they_come(total: int, each: int, ahead: int) -> None:
     metric = Waiting(ahead)
     come = 0
     for block in read_ahead(sizes(total, each), [metric]):
@@ -404,9 +387,7 @@ def test_a_metric_that_wants_to_end_the_process_costs_its_pair_and_no_other() ->
     assert (first, second) == (2, failed("SystemExit: no GPU"))
 
 
-def test_a_failure_is_raised_where_somebody_wants_the_traceback(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_failure_is_raised_for_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TRACEBACK, "1")
     with pytest.raises(MemoryError):
         answers(doubled, [1, 2, 3], failed)

@@ -47,9 +47,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "tiles.jsonl").read_text().splitlines()]
 
 
-def test_a_row_for_each_tile_and_a_picture_for_each_that_can_be_read(
-    slide_file: Path, tmp_path: Path
-) -> None:
+def test_rows_and_pictures_of_tiles(slide_file: Path, tmp_path: Path) -> None:
     summary = write(slide_file, tmp_path / "out")
     found = rows(tmp_path / "out")
     assert [row["id"] for row in found] == [f"r{n // 3:04}_c{n % 3:04}" for n in range(6)]
@@ -70,9 +68,7 @@ def test_a_row_for_each_tile_and_a_picture_for_each_that_can_be_read(
             assert np.array_equal(picture[: wanted.shape[0], : wanted.shape[1]], wanted)
 
 
-def test_two_runs_and_any_number_of_workers_write_the_same_bytes(
-    slide_file: Path, tmp_path: Path
-) -> None:
+def test_workers_change_no_byte(slide_file: Path, tmp_path: Path) -> None:
     engines = {"one": INLINE, "two": LocalEngine(1), "four": LocalEngine(3)}
     for name, engine in engines.items():
         write(slide_file, tmp_path / name, engine=engine, batch_size=2)
@@ -82,9 +78,7 @@ def test_two_runs_and_any_number_of_workers_write_the_same_bytes(
     assert contents(tmp_path / "four") == once
 
 
-def test_a_stopped_run_continues_and_leaves_the_same_bytes(
-    slide_file: Path, tmp_path: Path
-) -> None:
+def test_a_stopped_run_continues_to_the_same_bytes(slide_file: Path, tmp_path: Path) -> None:
     write(slide_file, tmp_path / "whole")
 
     class StopError(Exception):
@@ -122,9 +116,7 @@ def test_another_request_does_not_mix_with_what_is_there(slide_file: Path, tmp_p
     assert len(list((tmp_path / "out" / "tiles").iterdir())) <= 2
 
 
-def test_another_slide_of_the_same_name_does_not_mix_with_what_is_there(
-    slide_file: Path, tmp_path: Path
-) -> None:
+def test_another_slide_of_the_same_name_is_refused(slide_file: Path, tmp_path: Path) -> None:
     write(slide_file, tmp_path / "out")
     other = write_pyramid(tmp_path / "case.tif", stained(1024, 1400, seed=5), levels=4)
     with pytest.raises(OutputError, match="different: fingerprint"):

@@ -105,25 +105,14 @@ def test_problems_are_counted_by_row_with_the_first_as_example() -> None:
     assert totals.examples["empty_text"] == "reference is empty"
 
 
-def test_parts_are_averaged_like_values() -> None:
-    parts = [{"precision": 0.5}, {"precision": 1.0}]
-    rows = [
-        ResultRow(
-            id="x", system="a", row=1, scores={"rouge_l": MetricResult(value=0.0, parts=each)}
-        )
-        for each in parts
-    ]
-    assert systems(totals_of(*rows))["a"]["parts"] == {"precision": 0.75}
-
-
 def scored(evidence: object = None, **parts: float) -> ResultRow:
     result = MetricResult(value=0.5, parts=parts, evidence={"errors": evidence or []})
     return ResultRow(id="x", system="a", row=1, scores={"rouge_l": result})
 
 
 def test_a_part_is_averaged_over_the_pairs_that_have_it_and_says_how_many() -> None:
-    found = systems(totals_of(scored(laterality=1.0), scored(), scored(laterality=1.0)))["a"]
-    assert (found["parts"], found["parts_scored"]) == ({"laterality": 1.0}, {"laterality": 2})
+    found = systems(totals_of(scored(laterality=1.0), scored(), scored(laterality=0.5)))["a"]
+    assert (found["parts"], found["parts_scored"]) == ({"laterality": 0.75}, {"laterality": 2})
 
 
 def test_errors_in_the_evidence_are_counted_by_severity_and_kind() -> None:

@@ -130,9 +130,7 @@ def test_repeated_and_missing_order_numbers(tmp_path: Path) -> None:
     assert (unnamed.id, unnamed.text) == ("2", "Skin.")
 
 
-def test_a_file_without_a_message_and_a_message_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_and_endless_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="holds no HL7 message: no line begins with MSH"):
         rows(tmp_path, "PID|1\r")
     with pytest.raises(InputError, match="empty"):
@@ -211,9 +209,7 @@ def test_the_text_of_a_report(tmp_path: Path, fields: dict[str, object], text: s
         ({"presentedForm": "x", "result": 5, "contained": {}, "identifier": "y"}, "empty_text"),
     ],
 )
-def test_a_report_without_text_is_a_problem(
-    tmp_path: Path, fields: dict[str, object], code: str
-) -> None:
+def test_reports_without_text(tmp_path: Path, fields: dict[str, object], code: str) -> None:
     bad, good = resources(
         tmp_path, [diagnostic_report("r1", **fields), diagnostic_report("r2", conclusion="Benign.")]
     )

@@ -180,9 +180,7 @@ def test_the_hash_of_folders_depends_on_names_and_contents_alone(tmp_path: Path)
         ([], "nothing cannot be read"),
     ],
 )
-def test_paths_that_do_not_go_together_are_refused(
-    tmp_path: Path, names: list[str], said: str
-) -> None:
+def test_paths_that_do_not_fit_are_refused(tmp_path: Path, names: list[str], said: str) -> None:
     texts = ["refs.txt", "ours.txt", "x/ours.txt", "reference.txt", "refs/a.txt", "void/a.png"]
     tables = ["a.csv", "b.csv", "double/a.txt", "double/a.md"]
     write(tmp_path, dict.fromkeys([*texts, *tables], "a\n"))
@@ -290,9 +288,7 @@ def locked(password: str) -> bytes:
     return out.getvalue()
 
 
-def test_a_folder_of_pdfs_is_read_and_what_cannot_be_is_a_problem_of_its_row(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_of_pdfs(tmp_path: Path) -> None:
     pytest.importorskip("pypdf")
     files = {
         "1": pdf(*PAGES),
@@ -327,9 +323,7 @@ def test_a_pdf_of_too_many_pages_is_not_read(monkeypatch: pytest.MonkeyPatch) ->
     assert found.kind == "many_pages"
 
 
-def test_without_pypdf_the_message_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_pypdf_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def importing(name: str, *rest: Any, **more: Any) -> Any:

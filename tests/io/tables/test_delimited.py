@@ -169,9 +169,7 @@ def test_a_file_without_a_header_that_can_be_used_is_refused(path: Path, content
 @pytest.mark.parametrize(
     "text", ["=1+1", "+x", "-benign", "@cmd", "'=1", "''-a", "'quoted'", "plain", "", "\tx"]
 )
-def test_formulas_are_disarmed_in_tables_of_our_own_and_read_back_as_they_were(
-    text: str, tmp_path: Path
-) -> None:
+def test_formulas_are_disarmed_and_read_back(text: str, tmp_path: Path) -> None:
     cell = formula_proof(text)
     assert not cell.startswith(("=", "+", "-", "@", "\t"))
     path = tmp_path / "reports.csv"
@@ -262,9 +260,7 @@ def test_other_scripts_are_not_taken_for_western_text(encoding: str, step: int) 
         "腺癌".encode("shift-jis"),
     ],
 )
-def test_what_is_neither_utf8_nor_western_stays_utf8_and_is_refused_row_by_row(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_what_is_neither_utf8_nor_western_stays_utf8(content: bytes, tmp_path: Path) -> None:
     surveyed = survey(written(tmp_path, content))
     assert surveyed.encoding == "utf-8"
     assert "refused" in surveyed.notes[0]
@@ -284,9 +280,7 @@ def test_the_encoding_a_person_names_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spelling", "named"), [("utf-8-sig", "UTF8"), ("utf-16", "utf-16-le"), ("utf-16", "UTF16")]
 )
-def test_a_mark_is_not_forgotten_when_an_encoding_is_named(
-    tmp_path: Path, spelling: str, named: str
-) -> None:
+def test_a_byte_order_mark_is_kept(tmp_path: Path, spelling: str, named: str) -> None:
     assert survey(written(tmp_path, WESTERN.encode(spelling)), named).encoding == spelling
 
 

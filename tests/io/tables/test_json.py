@@ -119,9 +119,7 @@ def test_the_place_of_a_broken_line_is_said(lines: Opener, line: str, told: str)
     assert re.search(told, trouble.message)
 
 
-def test_a_line_that_never_ends_is_refused_without_holding_it(
-    lines: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_never_ends_is_refused(lines: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("histoeval.io.tables.encoding.RECORD_LIMIT", 1000)
     monkeypatch.setattr("histoeval.io.tables.json_documents.RECORD_LIMIT", 1000)
     good = json.dumps(ROW)
@@ -130,9 +128,7 @@ def test_a_line_that_never_ends_is_refused_without_holding_it(
 
 
 @pytest.mark.parametrize("content", ["no\nno\n", "[1]\n[2]\n"])
-def test_a_file_with_no_row_that_can_be_read_is_refused_with_the_first_reason(
-    lines: Opener, content: str
-) -> None:
+def test_a_file_with_no_row_is_refused(lines: Opener, content: str) -> None:
     with pytest.raises(InputError, match="row 1, line 1"):
         lines(content)
 
@@ -158,9 +154,7 @@ def test_objects_by_their_ids_bring_their_ids(document: Opener) -> None:
         ('[{"a": "cut \\ud83d here"}]', "good"),
     ],
 )
-def test_a_fault_in_a_document_costs_its_row_only(
-    document: Opener, content: str | bytes, expected: str
-) -> None:
+def test_a_fault_costs_its_row_only(document: Opener, content: str | bytes, expected: str) -> None:
     assert codes(document(content)) == expected.split()
 
 
@@ -186,17 +180,13 @@ def test_a_break_is_found_at_once_and_its_place_is_said(document: Opener) -> Non
     assert f"at character {len(json.dumps(ROW)) + 17}" in trouble.message
 
 
-def test_a_row_of_a_document_that_is_too_long_is_refused(
-    document: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_is_too_long(document: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("histoeval.io.tables.json_documents.RECORD_LIMIT", 1000)
     table = document(json.dumps([ROW, {"reference": "x" * 100_000}, ROW]))
     assert codes(table) == ["good", "record_too_long", "good"]
 
 
-def test_a_document_that_is_too_long_for_the_memory_is_to_come_as_lines(
-    document: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_that_is_too_long(document: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("histoeval.io.tables.json_documents.LARGEST", 100)
     with pytest.raises(InputError, match=r"more than 100 characters.*\.jsonl"):
         document(json.dumps([ROW] * 10))

@@ -28,9 +28,7 @@ def bucket() -> Iterator[fsspec.AbstractFileSystem]:
     memory.pseudo_dirs[:] = [""]
 
 
-def test_a_file_in_a_bucket_has_the_scores_of_the_same_file_here(
-    bucket: fsspec.AbstractFileSystem, tmp_path: Path
-) -> None:
+def test_scores_of_a_file_in_a_bucket(bucket: fsspec.AbstractFileSystem, tmp_path: Path) -> None:
     bucket.pipe("/study/pairs.csv", PAIRS)
     (tmp_path / "pairs.csv").write_bytes(PAIRS)
     there = histoeval.score("memory://study/pairs.csv", metrics="bleu")
@@ -39,9 +37,7 @@ def test_a_file_in_a_bucket_has_the_scores_of_the_same_file_here(
     assert list(there.rows) == list(here.rows)
 
 
-def test_a_folder_in_a_bucket_is_read_with_the_folders_in_it(
-    bucket: fsspec.AbstractFileSystem,
-) -> None:
+def test_a_folder_in_a_bucket_is_copied_whole(bucket: fsspec.AbstractFileSystem) -> None:
     bucket.pipe("/reports/a.txt", b"Colon: adenoma.")
     bucket.pipe("/reports/inner/b.txt", b"Liver: normal.")
     copied = local_input("memory://reports")

@@ -136,9 +136,7 @@ DYSPLASIA = claim("high-grade dysplasia", EntityType.DIAGNOSIS)
         ([SITE], "nothing"),
     ],
 )
-def test_a_report_that_names_no_malignancy_calls_its_tissue_benign(
-    claims: list[Claim], stated: str
-) -> None:
+def test_the_behaviour_that_a_report_states(claims: list[Claim], stated: str) -> None:
     assert stated_behaviour(sorted_claims(claims)) == stated
 
 
@@ -156,9 +154,7 @@ def test_a_report_that_names_no_malignancy_calls_its_tissue_benign(
         (HARMLESS, [claim("benign lesion", EntityType.DIAGNOSIS)], "not_checked"),
     ],
 )
-def test_the_image_agrees_where_it_was_shown_to_tell_benign_from_malignant(
-    image: Vectors, claims: list[Claim], verdict: str
-) -> None:
+def test_the_check_for_cancer(image: Vectors, claims: list[Claim], verdict: str) -> None:
     check = said_of(slide_of(*[image] * FEW), *claims).cancer
     assert check is not None
     assert check.verdict == verdict

@@ -125,9 +125,7 @@ def test_a_claim_has_the_place_and_the_assertion_of_its_entity() -> None:
         ("{finding:desmoplastic}", "desmoplasia", False),
     ],
 )
-def test_denial_inside_the_words_of_an_entity_is_understood(
-    marked: str, phrase: str, is_denied: bool
-) -> None:
+def test_denial_inside_an_entity(marked: str, phrase: str, is_denied: bool) -> None:
     (claim,) = claims_of(linked(marked))
     assert (claim.phrase, claim.assertion is Assertion.ABSENT) == (phrase, is_denied)
 

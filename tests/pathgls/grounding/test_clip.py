@@ -61,9 +61,7 @@ def patches(count: int) -> list[Pixels]:
     return list(draw.integers(0, 256, (count, 224, 224, 3), dtype=np.uint8))
 
 
-def test_vectors_are_those_of_the_library_of_length_one(
-    encoder: PublishedEncoder, folder: Path
-) -> None:
+def test_vectors_are_those_of_the_library(encoder: PublishedEncoder, folder: Path) -> None:
     from transformers import AutoTokenizer, CLIPModel
 
     model = CLIPModel.from_pretrained(folder).eval()
@@ -97,18 +95,14 @@ def test_batches_of_one_shape_give_what_single_patches_give(folder: Path) -> Non
     assert filled.images(several) == pytest.approx(single.images(several), abs=1e-5)
 
 
-def test_the_size_of_patches_and_the_identity_come_from_the_model(
-    encoder: PublishedEncoder, folder: Path
-) -> None:
+def test_size_and_identity_of_the_model(encoder: PublishedEncoder, folder: Path) -> None:
     assert encoder.size == 224
     assert encoder.identity.startswith("tiny@")
     assert str(folder.parent) not in encoder.identity
     assert open_encoder(str(folder), "cpu").identity == encoder.identity
 
 
-def test_what_is_no_clip_model_is_refused(
-    tiny_models: ModelFolders, folder: Path, tmp_path: Path
-) -> None:
+def test_other_models_are_refused(tiny_models: ModelFolders, folder: Path, tmp_path: Path) -> None:
     no_pictures = tmp_path / "no"
     shutil.copytree(tiny_models.aligner, no_pictures)
     shutil.copy(folder / "preprocessor_config.json", no_pictures)

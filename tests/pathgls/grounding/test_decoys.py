@@ -72,9 +72,7 @@ def test_the_catalogues_know_what_every_phrase_of_the_list_names() -> None:
         (claim("psoriasis", DIAGNOSIS, Assertion.ABSENT), DIAGNOSIS, "psoriasis", "lipoma"),
     ],
 )
-def test_synonyms_kinds_and_places_of_a_claim_are_not_foreign_to_it(
-    said: Claim, kind: EntityType, out: str, kept: str
-) -> None:
+def test_what_is_foreign_to_a_claim(said: Claim, kind: EntityType, out: str, kept: str) -> None:
     foreign = builtin_decoys().to([said, claim("necrosis")], kind)
     assert out not in foreign
     assert any(kept in phrase for phrase in foreign)
@@ -94,9 +92,7 @@ def test_the_identity_changes_with_any_phrase() -> None:
 
 
 @given(st.floats(-1, 1), st.lists(st.floats(-1, 1), min_size=3).filter(lambda x: np.std(x) > 1e-3))
-def test_the_standing_is_in_standard_deviations_above_the_mean(
-    cosine: float, foreign: list[float]
-) -> None:
+def test_the_standing_is_in_standard_deviations(cosine: float, foreign: list[float]) -> None:
     stands = standing(cosine, np.array(foreign))
     expected = (cosine - statistics.fmean(foreign)) / statistics.pstdev(foreign)
     assert stands == pytest.approx(expected, abs=1e-6, rel=1e-6)
@@ -114,10 +110,3 @@ def test_the_value_is_a_half_at_the_midpoint_and_rises_with_the_standing() -> No
     assert values[1] == pytest.approx(1 / (1 + math.e**2))
     assert 0 <= values[0] < 1e-9
     assert 1 - 1e-9 < values[-1] <= 1
-
-
-def test_unmeasured_encoders_get_the_odds_of_two_bells_that_lie_apart() -> None:
-    """True claims at 1.5, foreign ones at 0, both with a standard deviation of 1."""
-    for z in (-1.0, 0.3, 2.0):
-        true, foreign = (math.exp(-((z - mean) ** 2) / 2) for mean in (1.5, 0.0))
-        assert calibrated(z) == pytest.approx(true / (true + foreign))

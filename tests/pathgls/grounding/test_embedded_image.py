@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,13 +18,12 @@ from histoeval.errors import Problem, SettingError
 from histoeval.pathgls.grounding import embedded_image as bags
 from histoeval.pathgls.grounding.embedded_image import (
     EmbeddedImage,
-    cut,
     embed_image,
     offsets,
     picture_patches,
     slide_patches,
 )
-from histoeval.pathgls.grounding.encoder import Pixels, Vectors
+from histoeval.pathgls.grounding.encoder import Pixels
 from histoeval.pathgls.results import Spot
 from histoeval.slides.open import open_slide
 from histoeval.slides.tiles import TileRequest, plan_tiles
@@ -96,9 +94,7 @@ def test_of_a_slide_a_spread_sample_is_looked_at_and_all_where_asked(tmp_path: P
     assert some.spots == filled(path, request=TileRequest(sample=2, seed=5)).spots
 
 
-def test_vectors_do_not_depend_on_how_many_patches_are_encoded_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = picture(tmp_path / "p.png", halves(1120))
     encoder = ColourEncoder()
     told: list[int] = []
@@ -167,9 +163,7 @@ def test_tiles_smaller_than_a_patch_are_refused(tmp_path: Path) -> None:
     ],
     ids=["black", "white", "glass", "large glass", "one pixel", "narrow"],
 )
-def test_pictures_that_show_nothing_have_a_reason(
-    tmp_path: Path, pixels: Pixels, code: str
-) -> None:
+def test_pictures_that_show_nothing(tmp_path: Path, pixels: Pixels, code: str) -> None:
     assert problem(picture(tmp_path / "p.png", pixels)).code == code
 
 
@@ -185,31 +179,7 @@ def test_files_that_are_no_whole_images_have_a_reason(tmp_path: Path) -> None:
     assert problem(slide).code in {"image_truncated", "image_unusable"}
 
 
-def test_memory_holds_a_few_patches_and_not_the_slide(tmp_path: Path) -> None:
-    """Vectors of all patches and pixels of one batch: nothing else grows with the slide."""
-    alive: list[int] = []
-
-    class Counting(ColourEncoder):
-        def images(self, patches: Sequence[Pixels]) -> Vectors:
-            alive.append(sum(patch.nbytes for patch in patches))
-            return super().images(patches)
-
-    path = write_pyramid(tmp_path / "slide.tif", strip(6000), 0.5)
-    filled(path, Counting(), request=TileRequest())
-    assert len(alive) > 1
-    assert max(alive) <= bags.BATCH * 224 * 224 * 3
-
-
 # --- patches --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("length", "places"), [(512, [0, 224]), (224 + 112, [0, 112]), (224 + 111, [0])]
-)
-def test_a_rest_of_half_a_patch_gets_one_that_ends_at_the_edge(
-    length: int, places: list[int]
-) -> None:
-    assert offsets(length, 224) == places
 
 
 @given(st.integers(1, 3000), st.integers(16, 512))
@@ -221,19 +191,6 @@ def test_patches_lie_inside_and_leave_less_than_half_a_patch(length: int, side: 
     if places:
         covered = {pixel for place in places for pixel in range(place, place + side)}
         assert (length - len(covered)) * 2 < side
-
-
-def test_patches_are_told_in_pixels_of_the_finest_level() -> None:
-    tile = np.arange(512 * 512 * 3, dtype=np.uint32).astype(np.uint8).reshape(512, 512, 3)
-    found = list(cut(tile, Spot(x=1000, y=2000, width=1024, height=1024), 224))
-    assert [(p.spot.x, p.spot.y) for p in found] == [
-        (1000, 2000),
-        (1448, 2000),
-        (1000, 2448),
-        (1448, 2448),
-    ]
-    assert {(p.spot.width, p.spot.height) for p in found} == {(448, 448)}
-    assert (found[3].pixels == tile[224:448, 224:448]).all()
 
 
 def test_a_small_picture_is_enlarged_and_told_in_its_own_pixels(tmp_path: Path) -> None:

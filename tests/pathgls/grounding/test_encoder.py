@@ -10,9 +10,8 @@ import pytest
 
 from histoeval.errors import ModelError, SettingError
 from histoeval.pathgls.grounding import load
-from histoeval.pathgls.grounding.encoder import of_length_one, why_unknown
+from histoeval.pathgls.grounding.encoder import of_length_one
 from histoeval.pathgls.grounding.load import known_encoders, open_encoder, open_panel, panel_names
-from tests.support.colour_encoder import CautiousEncoder, ColourEncoder
 
 
 class _Made:
@@ -38,21 +37,10 @@ def test_the_shipped_encoder_and_those_of_its_form_are_opened(
 @pytest.mark.parametrize(
     ("spec", "name"), [("plip", "vinid/plip"), ("PLIP", "vinid/plip"), ("some/model", "some/model")]
 )
-def test_other_names_are_clip_models_of_transformers(
-    spec: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_of_clip_models(spec: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(load.OPENERS, "transformers", _Made)
     opened: Any = open_encoder(spec, "cpu")
     assert opened.given == (name, "cpu")
-
-
-def test_an_encoder_that_cannot_tell_what_it_knows_is_taken_to_know_all() -> None:
-    plain, cautious = ColourEncoder(), CautiousEncoder()
-    green = cautious.texts(["green"])
-    assert why_unknown(plain, "phrases", ["green"]) == [None]
-    assert why_unknown(plain, "images", green) == [None]
-    assert why_unknown(cautious, "phrases", ["green", "pink"]) == ["green is not known", None]
-    assert why_unknown(cautious, "images", green) == ["too green"]
 
 
 def test_vectors_are_made_one_long_and_bad_ones_refused() -> None:

@@ -121,9 +121,7 @@ def test_a_missing_tokenizer_is_said(tmp_path: Path) -> None:
     assert open_encoder(f"musk={folder}", "cpu").size == 384
 
 
-def test_without_its_package_the_message_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match="pip install timm sentencepiece git"):
         open_encoder("musk", "cpu")

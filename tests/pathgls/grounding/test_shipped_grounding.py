@@ -38,9 +38,7 @@ def test_the_card_gives_the_sources_that_their_licences_ask_to_be_named() -> Non
         ("granulomas in the liver", "granulomatous hepatitis"),
     ],
 )
-def test_what_was_learned_is_known_by_name(
-    encoder: BuiltinEncoder, phrase: str, nearest: str
-) -> None:
+def test_what_was_learned_is_known(encoder: BuiltinEncoder, phrase: str, nearest: str) -> None:
     (scope,) = encoder.phrase_scope([phrase])
     assert scope.known
     assert scope.nearest == nearest
@@ -72,9 +70,7 @@ def test_other_wordings_are_known_and_other_diagnoses_are_not(encoder: BuiltinEn
 
 @pytest.mark.release
 @pytest.mark.skipif(not TILES.is_dir(), reason="the tiles are not beside the project")
-def test_it_tells_true_from_replaced_claims_on_tiles_of_held_out_cases(
-    encoder: BuiltinEncoder,
-) -> None:
+def test_it_tells_true_from_replaced_claims_on_tiles(encoder: BuiltinEncoder) -> None:
     """Every eighth tile of the test split: 77 tiles of 26 slides, none of a case of the training.
 
     When this was written: organ 0.32 (tiles) and 0.62 (slides), where chance gives 0.03; AUROC of
@@ -93,11 +89,6 @@ def test_an_empty_picture_is_not_known(encoder: BuiltinEncoder) -> None:
     white = np.full((224, 224, 3), 255, np.uint8)
     (reason,) = encoder.unknown_images(encoder.images([white]))
     assert reason is not None
-
-
-def test_synonyms_are_nearer_to_each_other_than_to_another_organ(encoder: BuiltinEncoder) -> None:
-    one, same, other = encoder.texts(["hepatic parenchyma", "liver tissue", "brain tissue"])
-    assert one @ same > one @ other
 
 
 def test_each_kind_of_claim_has_a_curve_that_rises(encoder: BuiltinEncoder) -> None:

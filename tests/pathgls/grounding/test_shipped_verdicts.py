@@ -125,9 +125,7 @@ def test_no_wrong_report_is_deployed_on_a_slide(
 
 @pytest.mark.skipif(not (SHARED / "data" / "tiles").is_dir(), reason="there are no tiles")
 @pytest.mark.parametrize("split", ["test", "external"])
-def test_no_report_of_the_wrong_behaviour_is_deployed_on_tiles(
-    encoder: BuiltinEncoder, split: str
-) -> None:
+def test_no_wrong_behaviour_is_deployed_on_tiles(encoder: BuiltinEncoder, split: str) -> None:
     figures = evaluate_grounding(encoder, SHARED / "data" / "tiles", split)["known tiles"]
     unsafe = {name: each for name, each in figures.items() if name.startswith("unsafe reports")}
     assert unsafe

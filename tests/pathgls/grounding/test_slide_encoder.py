@@ -77,9 +77,7 @@ def test_phrases_and_slides_meet_in_one_space(encoder: SlideEncoder) -> None:
     assert isinstance(encoder, SlideTextEncoder)
 
 
-def test_slides_unlike_those_measured_are_unknown_and_their_patches_are_not(
-    encoder: SlideEncoder,
-) -> None:
+def test_slides_unlike_those_measured_are_unknown(encoder: SlideEncoder) -> None:
     draw = np.random.default_rng(7)
     rows = draw.normal([5, 5, 5, 0.1], 0.3, (40, 4))
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)

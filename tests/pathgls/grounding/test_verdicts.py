@@ -41,19 +41,8 @@ def report_of(organ: str, diagnosis: str = "carcinoma") -> tuple[Claim, Claim]:
     return claim(organ, SITE), claim(diagnosis, DIAGNOSIS)
 
 
-def test_a_true_report_is_supported() -> None:
-    found = judged(slide_of(*[LIVER_CANCER] * 20), *report_of("liver"))
-    assert [each.verdict for each in found.supports] == ["supported", "supported"]
-    assert found.verdict == "supported"
-    assert found.value > 0.5
-    assert found.organ is not None
-    assert (found.organ.likeliest, found.organ.claimed) == ("liver", ("liver",))
-
-
 @given(stands=st.floats(-9, 9), organ=shares, behaviour=shares)
-def test_a_lesion_is_worth_less_where_its_organ_or_behaviour_is_unlikely(
-    stands: float, organ: float, behaviour: float
-) -> None:
+def test_organ_and_behaviour_cap_a_lesion(stands: float, organ: float, behaviour: float) -> None:
     limits, place = limits_of(1.0, 0.0), [Judgement(organ, "supported")]
     own = calibrated(stands, limits)
     there = judge_lesion(stands, limits, place).value
@@ -67,9 +56,7 @@ def test_a_lesion_is_worth_less_where_its_organ_or_behaviour_is_unlikely(
 @pytest.mark.parametrize("count", [1, 4, 5, 300])
 @pytest.mark.parametrize("diagnosis", ["carcinoma", "hepatocellular carcinoma", "necrosis"])
 @pytest.mark.parametrize("organ", ["colon", "lung"])
-def test_a_report_of_another_organ_is_never_supported(
-    organ: str, diagnosis: str, count: int
-) -> None:
+def test_another_organ_is_never_supported(organ: str, diagnosis: str, count: int) -> None:
     """The carcinoma is there, plain as day; it is one of the liver."""
     found = judged(slide_of(*[LIVER_CANCER] * count), *report_of(organ, diagnosis))
     assert found.verdict == "contradicted"
@@ -77,29 +64,6 @@ def test_a_report_of_another_organ_is_never_supported(
     assert found.value < 0.5
     assert "looks like liver" in found.why
     assert organ in found.why
-
-
-def test_a_disease_that_also_arises_in_the_organ_seen_does_not_move_the_specimen() -> None:
-    """Squamous cell carcinoma arises in the lung too; a report on the liver stays one."""
-    image = slide_of(*[patch({"lung": 1.0, "carcinoma": 1.0})] * 20)
-    found = judged(image, *report_of("liver", "squamous cell carcinoma"))
-    assert found.organ is not None
-    assert found.organ.claimed == ("liver",)
-    assert found.verdict == "contradicted"
-    assert all(each.value is not None and each.value < 0.5 for each in found.supports)
-
-
-def test_a_disease_tells_the_organ_where_no_site_is_named() -> None:
-    found = judged(slide_of(*[LIVER_CANCER] * 20), claim("hepatocellular carcinoma", DIAGNOSIS))
-    assert found.organ is not None
-    assert found.organ.claimed == ("liver",)
-    assert found.verdict == "supported"
-    other = judged(
-        slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20),
-        claim("hepatocellular carcinoma", DIAGNOSIS),
-    )
-    assert other.verdict == "contradicted"
-    assert other.value < 0.5
 
 
 LUNG_CANCER = patch({"lung": 1.0, "carcinoma": 1.0})
@@ -114,6 +78,13 @@ IN_COLON = claim("adenoma of the colon", DIAGNOSIS)
 @pytest.mark.parametrize(
     ("image", "claims", "verdicts", "why"),
     [
+        (LIVER, report_of("liver"), "ss s", ""),
+        # any carcinoma would fit it: nothing ties it to this patient
+        (LIVER, [claim("carcinoma", DIAGNOSIS)], "n n", "names no organ"),
+        (LIVER, [claim("hepatocellular carcinoma", DIAGNOSIS)], "s s", ""),
+        (LUNG, [claim("hepatocellular carcinoma", DIAGNOSIS)], "c c", ""),
+        # it arises in the lung too, and a report on the liver stays one
+        (LUNG, report_of("liver", "squamous cell carcinoma"), "cc c", ""),
         (UNCLEAR, report_of("liver"), "nn n", "looks most like liver, but not clearly enough"),
         (HALF_AND_HALF, [IN_LIVER, claim("lung tissue", SITE)], "nn n", ""),
         (LIVER, [*report_of("liver"), claim("prostate", SITE)], "ssn s", "the place of prostate"),
@@ -157,19 +128,6 @@ def test_a_lesion_of_an_organ_that_cannot_be_told_hides_behind_no_other_claim() 
     assert "of the skin" in found.message
 
 
-def test_a_report_without_an_organ_is_not_vouched_for() -> None:
-    """Any carcinoma would fit it: nothing ties it to this patient."""
-    found = judged(slide_of(*[LIVER_CANCER] * 20), claim("carcinoma", DIAGNOSIS))
-    assert found.supports[0].verdict == "not_known"
-    assert "names no organ" in found.supports[0].why
-    assert found.supports[0].agreeing is None
-    assert found.verdict == "not_known"
-    assert "names no organ" in found.why
-    assert found.value < 0.5
-    assert found.organ is not None
-    assert (found.organ.likeliest, found.organ.claimed) == ("liver", ())
-
-
 def test_a_report_without_an_organ_can_be_contradicted() -> None:
     strict = decisions_for().tile | {DIAGNOSIS: limits_of(9.0, 8.0)}
     found = judged(
@@ -202,16 +160,6 @@ def test_an_organ_that_is_nowhere_the_likeliest_can_be_so_over_all_patches() -> 
     assert (liver.verdict, liver.agreeing) == ("supported", 1)
 
 
-def test_a_report_on_the_colon_claims_no_other_bowel() -> None:
-    organs = ("appendix", "colon", "intestine", "liver")
-    image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
-    told = decisions_for(organs)
-    for phrase in ("carcinoma of the colon", "carcinoma of the sigmoid colon"):
-        found = judged(image, claim(phrase, DIAGNOSIS), decisions=told)
-        assert found.organ is not None
-        assert found.organ.claimed == ("colon",)
-
-
 def test_parts_of_the_bowel_are_seen_together() -> None:
     organs = ("appendix", "colon", "liver")
     image = slide_of(*[patch({"colon": 1.0, "carcinoma": 1.0})] * 20)
@@ -228,10 +176,6 @@ def test_where_the_organ_decides_its_patches_are_counted() -> None:
     assert [(each.verdict, each.agreeing) for each in found.supports] == [("contradicted", 0)] * 2
     site, carcinoma = (each.value for each in found.supports)
     assert carcinoma == site, "no more than the organ of the report"
-    unclear = slide_of(*[patch({"liver": 1.0, "colon": 0.95, "carcinoma": 1.0})] * 3)
-    for support in judged(unclear, *report_of("liver")).supports:
-        assert (support.verdict, support.agreeing) == ("not_known", 0)
-        assert "looks most like liver, but not clearly enough" in support.why
 
 
 def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:
@@ -249,9 +193,7 @@ def test_one_hot_patch_of_three_hundred_supports_nothing() -> None:
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(4, "supported"), (5, "not_known")])
-def test_few_patches_have_the_limits_of_tiles_and_many_those_of_slides(
-    count: int, verdict: str
-) -> None:
+def test_few_patches_have_the_limits_of_tiles(count: int, verdict: str) -> None:
     strict = decisions_for().tile | {SITE: limits_of(0.99)}
     found = judged(
         slide_of(*[LIVER_CANCER] * count),

@@ -34,9 +34,7 @@ def logic(text: str, model: FixedEntailer | None = None, top: Top = DEFAULT_TOP)
 
 @settings(max_examples=40)
 @given(shares, st.data())
-def test_equation_2_is_one_less_the_mean_of_the_highest(
-    p: list[float], data: st.DataObject
-) -> None:
+def test_equation_2_by_a_plain_loop(p: list[float], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(p)))
     left, total = list(p), 0.0
     for _ in range(k):
@@ -65,9 +63,7 @@ def test_equation_2_refuses_more_or_fewer_pairs_than_there_are(k: int) -> None:
         (Top(share=0.3, number=3), 4, 2),
     ],
 )
-def test_k_is_a_share_or_a_number_and_never_more_than_there_are(
-    top: Top, pairs: int, k: int
-) -> None:
+def test_k_is_never_more_than_there_are(top: Top, pairs: int, k: int) -> None:
     assert top.of(pairs) == k
 
 
@@ -93,15 +89,6 @@ def test_a_contradiction_by_rule_counts_as_certain_and_is_shown_with_both_places
         "Lymphovascular invasion is present.",
     )
     assert worst.first.start < worst.second.start
-
-
-def test_the_value_is_equation_2_over_what_was_shown() -> None:
-    found = logic(WRONG, FixedEntailer(0.9), top=Top(number=2))
-    rest = 2 - len(found.contradictions)
-    shown = sum(each.probability for each in found.contradictions)
-    assert 1 - shown / 2 >= found.value - 1e-9
-    assert found.top == 2
-    assert rest <= 1
 
 
 def test_a_model_is_asked_both_ways_and_the_lower_answer_counts() -> None:
@@ -151,9 +138,7 @@ def test_a_pair_of_which_only_one_way_is_known_is_never_among_the_highest() -> N
     ],
     ids=["nothing opposed", "look opposed to the diagnosis"],
 )
-def test_a_model_counts_for_less_where_less_is_opposed(
-    text: str, probability: float, share: float
-) -> None:
+def test_a_model_counts_for_less(text: str, probability: float, share: float) -> None:
     """By Bayes' rule, where models learned from pairs of which a third are contradictions."""
     found = logic(text, FixedEntailer(probability), top=Top(number=1))
     odds = probability / (1 - probability) * (share / (1 - share)) / (1 / 2)

@@ -61,9 +61,7 @@ def test_what_is_described_is_held_against_the_diagnosis() -> None:
         ("There is nuclear pleomorphism. The diagnosis is squamous carcinoma of the skin.", False),
     ],
 )
-def test_statements_that_deny_or_look_unlike_each_other_are_opposed(
-    text: str, is_opposed: bool
-) -> None:
+def test_statements_that_deny_each_other_are_opposed(text: str, is_opposed: bool) -> None:
     assert any(pair.opposed for pair in held(text)) is is_opposed
 
 
@@ -141,9 +139,7 @@ def test_a_report_of_many_sentences_has_a_limited_number_of_pairs() -> None:
         ("The tumour is solid.", "The tumour of the left kidney is cystic.", False),
     ],
 )
-def test_sides_clock_positions_and_heads_tell_places_apart(
-    one: str, other: str, apart: bool
-) -> None:
+def test_sides_clocks_and_heads_tell_places_apart(one: str, other: str, apart: bool) -> None:
     assert are_marked_apart(one, other) is apart
 
 

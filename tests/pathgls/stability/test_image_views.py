@@ -88,9 +88,7 @@ def test_a_file_that_is_no_image_is_told_without_its_folder(tmp_path: Path) -> N
         assert str(tmp_path) not in found.message
 
 
-def test_without_pillow_there_is_a_reason_and_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_pillow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("histoeval.slides")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

@@ -45,9 +45,7 @@ def test_equation_3_is_that_of_the_paper(visual: float, semantic: float) -> None
 
 
 @given(st.lists(share, min_size=1, max_size=4), st.lists(share, min_size=1, max_size=4))
-def test_several_attacks_of_a_kind_count_by_their_mean(
-    visual: list[float], semantic: list[float]
-) -> None:
+def test_attacks_of_a_kind_count_by_their_mean(visual: list[float], semantic: list[float]) -> None:
     far = {f"v{n}": d for n, d in enumerate(visual)} | {f"s{n}": d for n, d in enumerate(semantic)}
     found = stability(
         stability_of(

@@ -189,9 +189,7 @@ def test_a_gate_is_written_and_read_back(tmp_path: Path) -> None:
         ("  missing   >  1 % ", ("missing", Bound(">", 1, True), "", "", None)),
     ],
 )
-def test_conditions_are_read(
-    text: str, expected: tuple[str, Bound, str, str, Bound | None]
-) -> None:
+def test_reading_conditions(text: str, expected: tuple[str, Bound, str, str, Bound | None]) -> None:
     found = read_condition(text)
     assert (found.what, found.limit, found.metric, found.severity, found.p) == expected
 

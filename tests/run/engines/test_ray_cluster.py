@@ -72,9 +72,7 @@ def test_a_cluster_of_its_own_is_private_and_stopped(monkeypatch: pytest.MonkeyP
     assert not folder.exists()
 
 
-def test_a_cluster_that_runs_already_is_used_and_left_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_cluster_that_runs_already_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeRay(running=True)
     monkeypatch.setattr(ray_engine, "_imported", lambda: fake)
     with connected(None):
@@ -82,9 +80,7 @@ def test_a_cluster_that_runs_already_is_used_and_left_alone(
     assert (fake.started, fake.stopped) == ({}, 0)
 
 
-def test_an_address_is_taken_from_the_environment_of_a_ray_job(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_address_of_a_ray_job(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeRay()
     monkeypatch.setattr(ray_engine, "_imported", lambda: fake)
     with socket.create_server(("127.0.0.1", 0)) as head:
@@ -103,9 +99,7 @@ def test_an_address_is_taken_from_the_environment_of_a_ray_job(
         (RuntimeError("Python 3.11 and 3.12"), "does not fit this installation: Python 3.11 and"),
     ],
 )
-def test_a_cluster_that_cannot_be_used_says_why(
-    trouble: Exception, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_clusters(trouble: Exception, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_engine, "_imported", lambda: FakeRay(trouble))
     with pytest.raises(EndpointError, match=message), connected("auto"):
         pass
@@ -119,9 +113,7 @@ def test_a_cluster_that_cannot_be_used_says_why(
         ("ray://head:10001", "--address auto, or by `ray job submit`"),
     ],
 )
-def test_an_address_where_nobody_answers_is_refused_at_once(
-    address: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_addresses_of_nobody(address: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_engine, "_imported", FakeRay)
     with pytest.raises(EndpointError, match=message), connected(address):
         pass

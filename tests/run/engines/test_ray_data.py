@@ -61,9 +61,7 @@ def texts(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("actors", "block_rows"), [(1, 7), (2, None), pytest.param(4, 1, marks=pytest.mark.release)]
 )
-def test_rows_and_summary_are_those_of_one_process(
-    actors: int, block_rows: int | None, tmp_path: Path
-) -> None:
+def test_results_of_one_process(actors: int, block_rows: int | None, tmp_path: Path) -> None:
     given = texts(60)
     expected = doubled(given, tmp_path / "inline", INLINE)
     found = doubled(given, tmp_path / "ray", RayEngine(actors), block_rows)
@@ -106,9 +104,7 @@ def test_the_other_verbs_have_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_without_a_store_rows_are_in_memory_and_broken_rows_keep_their_place(
-    tmp_path: Path,
-) -> None:
+def test_in_memory_broken_rows_keep_their_place(tmp_path: Path) -> None:
     table = tmp_path / "broken.csv"
     table.write_bytes(
         b"id,reference,candidate\na,Colon: adenoma.,Colon.\nb,\xff\xfe,Colon.\na,Liver.,Liver.\n"
@@ -137,9 +133,7 @@ def test_killed_actors_and_a_poison_row_cost_that_row_alone(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_no_row_could_survive_stops_the_run_and_frees_the_cluster(
-    cluster: Any, tmp_path: Path
-) -> None:
+def test_an_error_of_all_rows_frees_the_cluster(cluster: Any, tmp_path: Path) -> None:
     given = [*texts(20), "gone", *texts(20)]
     with pytest.raises(EndpointError, match="the server is gone"):
         doubled(given, tmp_path, RayEngine(2), 2)
@@ -150,9 +144,7 @@ def test_what_no_row_could_survive_stops_the_run_and_frees_the_cluster(
     pytest.fail("actors are left")
 
 
-def test_a_killed_driver_resumes_and_works_on_no_finished_block_again(
-    cluster: Any, tmp_path: Path
-) -> None:
+def test_a_killed_driver_resumes(cluster: Any, tmp_path: Path) -> None:
     script = tmp_path / "run.py"
     address = cluster.get_runtime_context().gcs_address
     script.write_text(
@@ -195,9 +187,7 @@ def _settle(folder: Path) -> None:
         time.sleep(1)
 
 
-def test_the_command_takes_an_address_and_prints_nothing_of_ray(
-    cluster: Any, tmp_path: Path
-) -> None:
+def test_the_command_prints_nothing_of_ray(cluster: Any, tmp_path: Path) -> None:
     address = cluster.get_runtime_context().gcs_address
     options = ("--metrics", "bleu", "--output")
     ran = command.histoeval(
@@ -258,9 +248,7 @@ def test_an_input_that_breaks_off_stops_the_run_with_its_reason(tmp_path: Path) 
         job.run(engine=RayEngine(1))
 
 
-def test_nothing_left_to_do_starts_no_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_starts_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     doubled(texts(9), tmp_path, INLINE)
 
     def refuse(_: str | None) -> None:

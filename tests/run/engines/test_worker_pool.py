@@ -119,9 +119,7 @@ def test_standard_input_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"), [("unreadable", "cannot be read here"), ("unpicklable", "pickle")]
 )
-def test_an_answer_that_cannot_travel_costs_its_row_and_no_other(
-    text: str, reason: str, tmp_path: Path
-) -> None:
+def test_an_answer_that_cannot_travel(text: str, reason: str, tmp_path: Path) -> None:
     with pool_of(OddTask(tmp_path)) as pool:
         lost, *others = asked(pool, text, "a" * 200_000, "poison", "b")
     assert (lost.error, reason in lost.text) == ("answer_lost", True)
@@ -154,9 +152,7 @@ def test_a_process_with_a_socket_is_not_forked(tmp_path: Path) -> None:
         assert int(stat(int(asked(pool, "pid")[0].text))[1]) == os.getpid()
 
 
-def test_only_the_row_that_kills_is_lost_where_the_end_of_children_is_ignored(
-    tmp_path: Path,
-) -> None:
+def test_a_row_that_kills_is_lost_where_sigchld_is_ignored(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         with pool_of(ForkedTask(tmp_path), 2) as pool:
@@ -231,9 +227,7 @@ def test_the_thread_of_arrows_allocator_hinders_no_fork(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [DoublingTask, ThreadedTask, Deadly])
-def test_what_cannot_be_forked_is_started_by_itself(
-    kind: type[DoublingTask], tmp_path: Path
-) -> None:
+def test_what_cannot_be_forked_is_started(kind: type[DoublingTask], tmp_path: Path) -> None:
     assert parents(kind(tmp_path), 2)[1] == {os.getpid()}
 
 
@@ -334,16 +328,3 @@ def _sessions(thing: object, depth: int = 4) -> list[Session]:
         return [thing]
     parts = vars(thing).values() if depth and hasattr(thing, "__dict__") else ()
     return [session for part in parts for session in _sessions(part, depth - 1)]
-
-
-def test_metrics_of_others_have_no_example() -> None:
-    class Own:
-        name = "own"
-
-        def score(self, pairs: Sequence[Pair]) -> list[float]:
-            return [0.0] * len(pairs)
-
-    from histoeval.metrics.base import as_metric
-
-    assert not MetricTask(as_metric(Own())).examples()
-    assert MetricTask(histoeval.load("bleu")).examples()

@@ -46,9 +46,7 @@ def test_cases_are_found_by_row_and_by_id(run: FinishedTrust) -> None:
 
 
 @pytest.mark.parametrize("is_changed", [False, True])
-def test_the_image_is_found_where_it_was(
-    run: FinishedTrust, image: Path, *, is_changed: bool
-) -> None:
+def test_an_image_where_it_was(run: FinishedTrust, image: Path, *, is_changed: bool) -> None:
     if is_changed:
         Image.fromarray(stained(448, 672, seed=5)).save(image)
     found = run.image(run.row(1), run.scores(1))
@@ -65,9 +63,7 @@ def test_a_file_that_has_moved_is_said_for_people(run: FinishedTrust, image: Pat
     assert str(image.parent) not in found.message
 
 
-def test_beside_the_run_only_the_same_file_counts(
-    run: FinishedTrust, image: Path, tmp_path: Path
-) -> None:
+def test_beside_a_run_the_same_file_counts(run: FinishedTrust, image: Path, tmp_path: Path) -> None:
     beside = tmp_path / "one.png"
     Image.fromarray(stained(448, 672, seed=5)).save(beside)
     kept = image.read_bytes()
@@ -87,9 +83,7 @@ def test_run_and_images_can_be_moved_together(tmp_path: Path, run: FinishedTrust
     assert not isinstance(moved.image(moved.row(1), moved.scores(1)), Problem)
 
 
-def test_a_run_that_is_moved_finds_images_that_were_named_absolutely(
-    tmp_path: Path, run: FinishedTrust, image: Path
-) -> None:
+def test_a_moved_run_finds_absolute_images(tmp_path: Path, run: FinishedTrust, image: Path) -> None:
     scores = run.scores(1)
     assert scores is not None
     write_patch_scores(patches_file(run.folder, 1), scores._replace(absolute=image.as_posix()))

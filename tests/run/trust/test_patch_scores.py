@@ -40,9 +40,7 @@ def scores(**changed: object) -> PatchScores:
 
 
 @pytest.mark.parametrize("pictures", [True, False])
-def test_a_run_keeps_a_score_of_each_claim_in_each_patch(
-    folder: Path, quick: ColourEncoder, *, pictures: bool
-) -> None:
+def test_scores_of_claims_in_patches(folder: Path, quick: ColourEncoder, *, pictures: bool) -> None:
     trust_reports(folder / "reports.csv", output=folder / "out", pictures=pictures)
     finished = FinishedTrust(folder / "out")
     row, kept = finished.row(1), finished.scores(1)
@@ -58,9 +56,7 @@ def test_a_run_keeps_a_score_of_each_claim_in_each_patch(
     assert patches_file(folder / "out", 1).stat().st_size < 4000
 
 
-def test_a_case_without_an_image_has_no_file_and_one_without_patches_an_empty_one(
-    folder: Path, quick: ColourEncoder
-) -> None:
+def test_cases_without_an_image_or_patches(folder: Path, quick: ColourEncoder) -> None:
     (folder / "bad.png").write_bytes(b"no picture")
     rows = [ROWS[0] | {"image": ""}, ROWS[1] | {"image": "bad.png"}]
     write(folder / "reports.csv", rows)

@@ -44,9 +44,7 @@ def test_a_frame_is_judged_as_the_table_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_an_image_among_the_pictures_of_evidence_is_not_replaced(
-    folder: Path, *, overwrite: bool
-) -> None:
+def test_images_among_the_evidence_stay(folder: Path, *, overwrite: bool) -> None:
     image = folder / "out" / "evidence" / "00002_image.png"
     image.parent.mkdir(parents=True)
     image.write_bytes((folder / "one.png").read_bytes())
@@ -76,9 +74,7 @@ def test_instruments_can_be_given_as_objects(folder: Path) -> None:
     assert "alarmed" in row.evidence["logic"]["signature"]
 
 
-def test_an_image_that_two_reports_are_about_is_looked_at_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shared_image_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     from histoeval.pathgls.grounding.embedded_image import embed_image as look
 
@@ -93,9 +89,7 @@ def test_an_image_that_two_reports_are_about_is_looked_at_once(
     assert [row.grounding is None for row in found] == [False, False, False]
 
 
-def test_a_dimension_that_breaks_takes_nothing_from_the_others(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dimension_that_breaks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("out of luck")
 
@@ -113,9 +107,7 @@ def test_data_of_another_kind_is_refused() -> None:
         trust_reports([{"colour": "blue"}])
 
 
-def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_named_encoder_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(*_: object) -> None:
         raise ModelError("no such model")
 
@@ -124,9 +116,7 @@ def test_an_encoder_that_was_named_and_is_not_there_stops_the_run(
         trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
 
-def test_without_a_shipped_encoder_grounding_is_missing_with_the_reason(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_shipped_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(*_: object) -> None:
         raise MissingDependency("no encoder of its own")
 

@@ -104,10 +104,10 @@ def check_there(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        near = ""
+        hint = ""
         with suppress(OSError):
-            near = did_you_mean(path.name, (file.name for file in path.parent.iterdir()))
-        raise InputError(f"{path} does not exist{near}") from error
+            hint = did_you_mean(path.name, (file.name for file in path.parent.iterdir()))
+        raise InputError(f"{path} does not exist{hint}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -117,16 +117,16 @@ def check_there(path: Path) -> None:
 
 
 def format_of(path: Path, accepted: str) -> str:
-    """The format of a path, which must lead somewhere: by its ending, or that it is a folder."""
+    """Return the format of an existing path: by its ending, or `folder`."""
     check_there(path)
     if path.is_dir():
         return "folder"
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     kind = ENDINGS.get(ending.lower())
     if kind is None or (kind in PACKED and ending != path.suffix):
-        way = _TO_READ.get(ending.lower(), "")
+        advice = _TO_READ.get(ending.lower(), "")
         raise InputError(
-            f"{path} has an ending that is not known{way}. What can be read: {accepted}"
+            f"{path} has an ending that is not known{advice}. What can be read: {accepted}"
         )
     return kind
 
@@ -146,33 +146,33 @@ def open_table(path: Path, named: Columns = GUESS, encoding: str | None = None) 
         return opened(path.name, kind, *table_of_document(path), files=(path,))
     if kind in PACKED:
         # Such a file says itself how its texts are encoded.
-        surveyed = survey_binary(path)
+        file_survey = survey_binary(path)
         table = open_parquet(path) if kind == "parquet" else open_inspect_log(path)
         if encoding is not None:
             format_name = kind[0].upper() + kind[1:]
             note = f"{format_name} has no encoding; the one given was not used"
-            surveyed = replace(surveyed, notes=(note,))
-        return opened(path.name, kind, table, surveyed, files=(path,))
-    surveyed = survey(path, encoding)
+            file_survey = replace(file_survey, notes=(note,))
+        return opened(path.name, kind, table, file_survey, files=(path,))
+    file_survey = survey(path, encoding)
     if kind == "hl7":
-        table = open_hl7(path, surveyed.encoding, named=encoding is not None)
-    elif kind in ("json", "jsonl") and is_fhir(path, surveyed.encoding):
-        table = open_fhir(path, surveyed.encoding, lines=kind == "jsonl")
+        table = open_hl7(path, file_survey.encoding, named=encoding is not None)
+    elif kind in ("json", "jsonl") and is_fhir(path, file_survey.encoding):
+        table = open_fhir(path, file_survey.encoding, lines=kind == "jsonl")
         kind = "fhir"
     elif kind == "jsonl":
-        table = open_json_lines(path, surveyed.encoding)
+        table = open_json_lines(path, file_survey.encoding)
     elif kind == "json":
-        table = open_json(path, surveyed.encoding)
+        table = open_json(path, file_survey.encoding)
     else:
         delimiters = "\t" if kind == "tsv" else ",;\t|"
-        table = open_delimited(path, surveyed.encoding, named, delimiters)
-    return opened(path.name, kind, table, surveyed, files=(path,))
+        table = open_delimited(path, file_survey.encoding, named, delimiters)
+    return opened(path.name, kind, table, file_survey, files=(path,))
 
 
 def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
-    """A table of records that are in memory, such as the rows of a data frame.
+    """Open records that are in memory, such as the rows of a data frame, as a table.
 
-    Its hash is of what the records say; of values that JSON does not know, their kind counts.
+    Its hash is of their content; a value that JSON does not know counts by its type.
     """
     rows: list[object] = list(records)
     read = partial(_read_memory, rows)
@@ -194,7 +194,7 @@ def _read_memory(rows: Sequence[object], _needed: Sequence[str]) -> Iterator[Rec
 
 
 def demand_rows(table: RecordTable, columns: tuple[str, ...], file: str | Path) -> None:
-    """A table must have at least one row, though that may be a broken one."""
+    """Refuse a table without rows; a broken row is enough."""
     if next(table.read(columns), None) is None:
         raise InputError(f"{file} has columns and no rows")
 
@@ -207,9 +207,9 @@ NO_VALUE = Fault("missing_value")
 
 
 class SeenNames:
-    """The names that have come by with their rows, as 64-bit hashes in sorted buckets.
+    """Names seen so far with their rows, as 64-bit hashes in sorted buckets.
 
-    That is twenty bytes for each. Two names share a hash in about one of a hundred thousand files
+    A name takes twenty bytes. Two names share a hash in about one of a hundred thousand files
     of ten million rows.
     """
 
@@ -217,14 +217,14 @@ class SeenNames:
         self._buckets = [(array("q"), array("q")) for _ in range(0x1000)]
 
     def first(self, name: str, row: int) -> int:
-        """Take the name of a row in; the number of the first row that has it."""
+        """Add the name of a row; return the number of the first row that has it."""
         key = hash(name)
         keys, rows = self._buckets[key & 0xFFF]
-        place = bisect_left(keys, key)
-        if place < len(keys) and keys[place] == key:
-            return rows[place]
-        keys.insert(place, key)
-        rows.insert(place, row)
+        index = bisect_left(keys, key)
+        if index < len(keys) and keys[index] == key:
+            return rows[index]
+        keys.insert(index, key)
+        rows.insert(index, row)
         return row
 
 
@@ -249,30 +249,30 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
     ) -> Iterable[Row]:
-        """The rows of a record, good or broken; one that cannot be read at all has no values."""
+        """Return the rows of a record, good or broken; an unreadable record has no values."""
 
     def name_of(self, record: Record, seen: SeenNames, group: str = "") -> tuple[str, Fault | None]:
-        """The name of a row, and its fault if it has one; within a group a name comes once.
+        """Return the name of a row, and its fault if any; names are unique within a group.
 
-        It is called by a column, by a key, or by its place counted from 0.
+        The name is that of a column or key, or else the position counted from 0.
         """
-        column, nameless = self.layout.id, f"row {record.number}"
+        column, row_name = self.layout.id, f"row {record.number}"
         if column is None and record.key is None:
             return str(record.number - 1), None
         if column is not None and record.values is None:
-            return nameless, None
-        named = record.key if column is None else (record.values or {}).get(column)
-        name = name_of(named, NO_ID)
+            return row_name, None
+        raw_name = record.key if column is None else (record.values or {}).get(column)
+        name = name_of(raw_name, NO_ID)
         if isinstance(name, Fault):
-            return nameless, name
+            return row_name, name
         if record.values is None:
             return name, None
-        first = seen.first(f"{name}\0{group}", record.number)
-        fault = Fault("duplicate_id", {"id": name, "earlier": f"row {first}"})
-        return name, None if first == record.number else fault
+        first_row = seen.first(f"{name}\0{group}", record.number)
+        fault = Fault("duplicate_id", {"id": name, "earlier": f"row {first_row}"})
+        return name, None if first_row == record.number else fault
 
     def problems_in(self, record: Record, *cells: tuple[str | None, object]) -> tuple[Problem, ...]:
-        """Everything that is wrong with a row: it cannot be read, or some of its cells cannot."""
+        """List the problems of a row: that it cannot be read, or the faults of its cells."""
         if record.problem is not None:
             return (record.problem,)
         return tuple(

@@ -52,7 +52,7 @@ class FinishedRun(NamedTuple):
         return self.place.resolve().name
 
     def beside(self, ending: str) -> Path:
-        """Where its report is written: in its folder, or beside its file."""
+        """Return the path of its report: in its folder, or beside its file."""
         if self.place.is_dir():
             return self.place / f"report.{ending}"
         name = self.place.stem.removesuffix(".jsonl")
@@ -107,15 +107,15 @@ def _demand_whole(folder: Path, name: str, names: Collection[str]) -> None:
             f"{file} is damaged, or of another program: run the same command again, or give {KNOWN}"
         ) from error
     keys = kind.summed_up or ()
-    if absent := [key for key in keys if not isinstance(summary.get(key), dict)]:
+    if missing_keys := [key for key in keys if not isinstance(summary.get(key), dict)]:
         raise InputError(
             f"{file} is damaged, or not of `histoeval {name}` "
-            f"(missing: {', '.join(absent)}); give {KNOWN}"
+            f"(missing: {', '.join(missing_keys)}); give {KNOWN}"
         )
 
 
 def experiments_in(folder: Path) -> list[str]:
-    """The names of the tables of `experiment` that are in a folder, in the order of a page."""
+    """List the tables of `experiment` in a folder, in the order of a page."""
     *tables, _ = KINDS["experiment"].files
     return [Path(name).stem for name in tables if (folder / name).is_file()]
 
@@ -132,20 +132,20 @@ RowTexts = Mapping[str, str | None]  # of one row: its id, and its texts by name
 
 
 def write_texts(folder: Path, rows: Iterable[RowTexts], *, packed: bool = False) -> None:
-    kept = None if os.environ.get(KEEP) == "0" else in_form(folder / TEXTS, FORMS[packed])
+    texts_file = None if os.environ.get(KEEP) == "0" else in_form(folder / TEXTS, FORMS[packed])
     with writing_to(folder):
-        if kept is not None:
-            with whole_lines(kept) as lines:
+        if texts_file is not None:
+            with whole_lines(texts_file) as lines:
                 for row in rows:
                     line = json.dumps(row, ensure_ascii=False) + "\n"
                     lines.write(line.encode("utf-8", "backslashreplace"))
         for file in (in_form(folder / TEXTS, form) for form in FORMS[:2]):
-            if file != kept:
+            if file != texts_file:
                 remove(file)
 
 
 def has_texts(folder: Path) -> bool:
-    """True if a run has its texts beside it; runs of earlier versions have not."""
+    """True if a run has stored its texts; runs of earlier versions have not."""
     return stored_as(folder / TEXTS).is_file()
 
 
@@ -154,7 +154,7 @@ def read_texts(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_finished_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """The rows of a run that is only looked at: nothing of it is to be overwritten."""
+    """Read the rows of a run that is only looked at; errors do not advise to overwrite."""
     return read_lines(path, read, InputError, ": the run is damaged; run it again")
 
 
@@ -166,16 +166,16 @@ def _texts(line: bytes) -> dict[str, Any]:
 
 
 def beside(rows: Iterable[dict[str, Any]], folder: Path) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Each row of a run with its texts; with None where the run has none.
+    """Yield each row of a run with its texts, or with None if the run has none.
 
-    Rows and texts are of one order, which is checked by their ids.
+    Rows and texts have the same order, which is checked by their ids.
     """
     if not has_texts(folder):
         yield from ((row, None) for row in rows)
         return
-    every_text = read_texts(folder)
+    stored_texts = read_texts(folder)
     for row in rows:
-        texts = next(every_text, None)
+        texts = next(stored_texts, None)
         if texts is None or texts.get("id") != row.get("id"):
             raise OutputError(
                 f"{folder / TEXTS} does not fit the results beside it: run the same command again"
@@ -205,58 +205,62 @@ N = TypeVar("N", bound=Noun)
 
 
 def without_texts(row: N) -> N:
-    """A row of results without any word of a report: places, types, kinds and numbers remain.
+    """Mask every word of a report in a row; positions, types, kinds and numbers remain.
 
-    Words become as many asterisks, so that places still fit.
+    Words become as many asterisks, so that positions still fit.
     """
     return type(row).model_validate(_masked(row.model_dump(mode="json")))
 
 
 def textless_copy(run: FinishedRun, folder: Path) -> FinishedRun:
-    """A copy of a run in a folder, without any word of a report; without pictures and patches."""
+    """Copy a run without any word of a report, and without pictures and patches."""
     if run.kind not in ("score", "judge", "trust", "extract"):
         raise InputError(f"a report of `histoeval {run.kind}` cannot be made without texts")
     is_folder = run.place.is_dir()
-    place = folder / (run.name if is_folder else "run")
-    make_folder(place)
+    target = folder / (run.name if is_folder else "run")
+    make_folder(target)
     rows = stored_as(run.place / KINDS[run.kind].rows) if is_folder else run.place
-    plain = f"{rows.name.removesuffix('.gz').removesuffix('.parquet').removesuffix('.jsonl')}.jsonl"
-    about = {name: name for name in ABOUT}
+    plain_name = (
+        f"{rows.name.removesuffix('.gz').removesuffix('.parquet').removesuffix('.jsonl')}.jsonl"
+    )
+    copied_names = {name: name for name in ABOUT}
     if not is_folder:
-        about = {f"{rows.name}.meta.json": f"{plain}.meta.json"}
-    for name, copy in about.items():
+        copied_names = {f"{rows.name}.meta.json": f"{plain_name}.meta.json"}
+    for name, copied_name in copied_names.items():
         if (file := run.folder / name).is_file():
-            more = {"texts": False} if name == "summary.json" else {}
-            write_json(place / copy, _masked_messages(read_json(file, run.folder) | more))
+            text_setting = {"texts": False} if name == "summary.json" else {}
+            write_json(
+                target / copied_name, _masked_messages(read_json(file, run.folder) | text_setting)
+            )
     lines = (json.dumps(_masked(row)) for row in read_finished_lines(rows, _texts))
-    with whole_lines(place / plain) as written:
-        written.writelines(f"{line}\n".encode() for line in lines)
-    return run._replace(place=place if is_folder else place / plain)
+    with whole_lines(target / plain_name) as stream:
+        stream.writelines(f"{line}\n".encode() for line in lines)
+    return run._replace(place=target if is_folder else target / plain_name)
 
 
 def _masked_messages(content: dict[str, Any]) -> dict[str, Any]:
-    """A summary without the examples of errors, which may quote a report."""
+    """Mask the examples of errors in a summary, which may quote a report."""
     masked = {}
     for name, value in content.items():
-        inner = _masked_messages(value) if isinstance(value, dict) else value
-        masked[name] = NOT_KEPT if name == "example" else inner
+        masked_value = _masked_messages(value) if isinstance(value, dict) else value
+        masked[name] = NOT_KEPT if name == "example" else masked_value
     return masked
 
 
 def _masked(row: dict[str, Any]) -> dict[str, Any]:
     names = TRUST_NAMES if "route" in row else NAMES
 
-    def masked(value: Any, key: str = "") -> Any:
+    def mask(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            content = {name: masked(inner, name) for name, inner in value.items()}
+            content = {name: mask(field, name) for name, field in value.items()}
             if "message" in value:
                 content["message"] = str(value.get("kind", NOT_KEPT)).replace("_", " ")
             return content
         if isinstance(value, list):
-            return [masked(item, key) for item in value]
+            return [mask(item, key) for item in value]
         return "*" * len(value) if isinstance(value, str) and key not in names else value
 
-    textless: dict[str, Any] = masked(row)
-    if isinstance(evidence := textless.get("evidence"), dict):
+    masked_row: dict[str, Any] = mask(row)
+    if isinstance(evidence := masked_row.get("evidence"), dict):
         evidence.pop("pictures", None)  # they have claims in their names and drawn on them
-    return textless
+    return masked_row

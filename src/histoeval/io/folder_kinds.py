@@ -1,4 +1,4 @@
-"""The folders that HistoEval writes: by which file each is known, and which verb reads it."""
+"""The folders that HistoEval writes: the file that identifies each, and the verb that reads it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def kind_among(names: Collection[str], folder: Path) -> FolderKind | None:
 
 
 def folder_kind(path: Path) -> FolderKind | None:
-    """The kind of a folder, or of the folder of a file with a known name; else None."""
+    """Return the kind of a folder, or of the folder of a file with a known name; else None."""
     folder = path
     try:
         if path.is_dir():
@@ -73,9 +73,9 @@ def folder_kind(path: Path) -> FolderKind | None:
 
 
 def wrong_folder(path: Path, problem: str, wanted: str = "") -> InputError:
-    """The error for a path that a verb does not read: what it is, and which verb reads it.
+    """Return the error for a path that a verb does not read, with the verb that does.
 
-    Where HistoEval has not written it, the problem is said as it is.
+    If HistoEval did not write it, `problem` is the message.
     """
     message = f"{path} {problem}"
     if (kind := folder_kind(path)) is not None:

@@ -1,4 +1,4 @@
-"""Files of images as the system sees them: whether one can be opened, and what identifies it."""
+"""Image files: checks that one can be opened, and hashes that identify it."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ def check_image(path: Path) -> None:
 
 
 def find_image(folder: Path, name: str) -> Path | Problem:
-    """The image that a row names; or the problem of that row, whatever the system says of it."""
+    """Return the image that a row names, or a problem if it cannot be opened."""
     path = folder / name
     try:
         check_image(path)
@@ -55,13 +55,13 @@ def refuse_changed(name: str, path: Path, before: str | None) -> None:
 
     `before` is its hash in that row. Where there is none, or none now, nothing can be compared.
     """
-    now = None if before is None else image_hash(path)
-    if now is not None and now != before:
+    current_hash = None if before is None else image_hash(path)
+    if current_hash is not None and current_hash != before:
         raise OutputError(f"the image {name} has changed since its row was written; {ADVICE}")
 
 
 def image_hash(path: Path) -> str | None:
-    """A hash of an image, to notice that it has changed; None where it cannot be read.
+    """Hash an image, to notice changes; None if it cannot be read.
 
     A large file is hashed by its size and 16 pieces of it, for gigabytes would take too long, and
     a folder that belongs to a slide by the names and sizes of its files.
@@ -90,9 +90,9 @@ def _file_hash(path: Path) -> str:
             for piece in range(PIECES):
                 file.seek((size - PIECE_BYTES) * piece // (PIECES - 1))
                 digest.update(file.read(PIECE_BYTES))
-    beside = {".mrxs": path.stem, ".dzi": f"{path.stem}_files"}.get(path.suffix.lower())
-    if beside is not None:  # the folder that has the pixels of a MIRAX or DeepZoom slide
-        digest.update(_listing(path.with_name(beside)))
+    pixel_folder = {".mrxs": path.stem, ".dzi": f"{path.stem}_files"}.get(path.suffix.lower())
+    if pixel_folder is not None:  # the folder that has the pixels of a MIRAX or DeepZoom slide
+        digest.update(_listing(path.with_name(pixel_folder)))
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""From files to pairs: what the rest of the package calls to read its input."""
+"""Reading pairs from files: the input of the rest of the package."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,11 +65,13 @@ class Joining(Noun):
 
     @field_validator("references", mode="before")
     @classmethod
-    def _known(cls, given: object) -> object:
-        if given not in (None, *get_args(ReferenceMode)):
-            way = argument("several_references", given)
-            raise SettingError(f"{way or given}: of several references 'best' or 'mean' can count")
-        return given
+    def _known(cls, mode: object) -> object:
+        if mode not in (None, *get_args(ReferenceMode)):
+            option = argument("several_references", mode)
+            raise SettingError(
+                f"{option or mode}: of several references 'best' or 'mean' can count"
+            )
+        return mode
 
     def identity(self) -> dict[str, object]:
         return self.model_dump(exclude_defaults=True)
@@ -111,15 +113,19 @@ class PairSource(TableSource[Layout, PairRow]):
     def rows_of(
         self, record: Record, values: Mapping[str, object], seen: SeenNames
     ) -> Iterator[PairRow]:
-        """A row for each system; one alone where the record cannot be read."""
+        """Yield a row for each system, or a single one if the record cannot be read."""
         layout = self.layout
-        named = None if layout.system is None else name_of(values.get(layout.system), NO_VALUE)
-        label, id_fault = self.name_of(record, seen, named if isinstance(named, str) else "")
-        several = self.joining.references is not None
-        references = reference_texts(values, layout.reference, layout, several=several)
+        system_cell = (
+            None if layout.system is None else name_of(values.get(layout.system), NO_VALUE)
+        )
+        label, id_fault = self.name_of(
+            record, seen, system_cell if isinstance(system_cell, str) else ""
+        )
+        has_several = self.joining.references is not None
+        references = reference_texts(values, layout.reference, layout, several=has_several)
         for column in layout.candidates if record.values is not None else layout.candidates[:1]:
             candidate = text_of(values.get(column))
-            system = column if named is None else named
+            system = column if system_cell is None else system_cell
             problems = self.problems_in(
                 record,
                 (layout.id or "id", id_fault),
@@ -132,10 +138,10 @@ class PairSource(TableSource[Layout, PairRow]):
                 pair = Pair(
                     id=label, reference=references[0], candidate=candidate, system=str(system)
                 )
-                if more := references[1:]:
-                    pair = PairWithReferences(**dict(pair), more_references=more)
-            known = system if isinstance(system, str) and record.values is not None else None
-            yield PairRow(record.number, label, known, pair, problems, record.position)
+                if more_references := references[1:]:
+                    pair = PairWithReferences(**dict(pair), more_references=more_references)
+            known_system = system if isinstance(system, str) and record.values is not None else None
+            yield PairRow(record.number, label, known_system, pair, problems, record.position)
 
 
 def open_source(
@@ -151,35 +157,35 @@ def open_source(
     With a `truth` all paths are systems, and cases are joined by id; otherwise the references come
     first, and lines of text files and files of folders belong together as they are.
     """
-    given = [*([] if truth is None else [truth]), *paths]
-    kinds = [format_of(path, ACCEPTED) for path in given]
-    if len(given) == 1 and kinds[0] in TABLES:
-        table = open_table(given[0], columns, encoding)
-        source = _source_of_table(table, columns, joining, str(given[0]))
-        demand_rows(table.table, source.layout.columns, given[0])
+    all_paths = [*([] if truth is None else [truth]), *paths]
+    kinds = [format_of(path, ACCEPTED) for path in all_paths]
+    if len(all_paths) == 1 and kinds[0] in TABLES:
+        table = open_table(all_paths[0], columns, encoding)
+        source = _source_of_table(table, columns, joining, str(all_paths[0]))
+        demand_rows(table.table, source.layout.columns, all_paths[0])
         return source
-    if len(given) < 2:
+    if len(all_paths) < 2:
         problem = f"cannot be read alone. What can be read: {ACCEPTED}"
-        raise wrong_folder(given[0], problem) if given else InputError(f"nothing {problem}")
-    name = ", ".join(path.resolve().name for path in given)
+        raise wrong_folder(all_paths[0], problem) if all_paths else InputError(f"nothing {problem}")
+    name = ", ".join(path.resolve().name for path in all_paths)
     kind = kinds[0] if len(set(kinds)) == 1 else "files"
-    is_usual = truth is None and joining == AS_WRITTEN
+    is_plain = truth is None and joining == AS_WRITTEN
     # Lines, or files of the same name, belong together without ids.
     is_parallel = kind == "text" or (
-        kind == "folder" and is_usual and not any(map(exports_in, given))
+        kind == "folder" and is_plain and not any(map(exports_in, all_paths))
     )
     if not is_parallel:
-        return _open_joined(given, columns, encoding, joining, name, kind)
+        return _open_joined(all_paths, columns, encoding, joining, name, kind)
     if columns != GUESS or joining != AS_WRITTEN:
         raise InputError("text files and folders have no columns to name, and one reference each")
     layout = text_layout(
         [
             path.resolve().name if kind == "folder" else Path(path.name.removesuffix(".gz")).stem
-            for path in given[1:]
+            for path in all_paths[1:]
         ]
     )
-    read = table_of_folders if kind == "folder" else table_of_lines
-    texts = opened(name, kind, *read(given, layout.columns, encoding))
+    read_table = table_of_folders if kind == "folder" else table_of_lines
+    texts = opened(name, kind, *read_table(all_paths, layout.columns, encoding))
     return PairSource(**vars(texts), layout=layout)
 
 
@@ -189,10 +195,12 @@ def source_of_records(
     return _source_of_table(open_records(records), columns, joining, RECORDS)
 
 
-def _source_of_table(table: OpenedTable, named: Columns, joining: Joining, file: str) -> PairSource:
-    several = joining.references is not None
-    layout = layout_of(table.table, named, file, several=several)
-    notes = (*table.notes, *notes_on(layout, named, keyed=table.table.keyed))
+def _source_of_table(
+    table: OpenedTable, columns: Columns, joining: Joining, file: str
+) -> PairSource:
+    has_several = joining.references is not None
+    layout = layout_of(table.table, columns, file, several=has_several)
+    notes = (*table.notes, *notes_on(layout, columns, keyed=table.table.keyed))
     return PairSource(**{**vars(table), "notes": notes}, layout=layout, joining=joining)
 
 
@@ -207,7 +215,7 @@ def _open_joined(
     name: str,
     kind: str,
 ) -> PairSource:
-    """The references first; each other file or folder is a system, called like it."""
+    """Open the references, then each other file or folder as a system of its name."""
     if len(columns.candidates) > 1 or columns.system is not None:
         raise InputError("a table of one system has one column of candidates, and no system column")
     names = system_names(paths[1:])
@@ -241,26 +249,34 @@ def source_of_systems(
         name: match_ids(report_lines(source), ids, loose=joining.loose_ids)
         for name, source in systems.items()
     }
-    notes = [note for name, matched in matches.items() for note in _notes(name, matched)]
-    if several := sum(not isinstance(line.texts, Fault) and len(line.texts) > 1 for line in lines):
-        notes.append(f"cases with several references: {several:,}; the {joining.references} counts")
-    surveyed = joined((source.name, source) for source in (truth, *systems.values()))
-    by_column = dict(zip(layout.candidates, matches.values(), strict=True))
-    table = RecordTable(layout.columns, partial(_read, lines, layout, by_column), keyed=True)
+    notes = [note for name, id_matches in matches.items() for note in _notes(name, id_matches)]
+    if several_count := sum(
+        not isinstance(line.texts, Fault) and len(line.texts) > 1 for line in lines
+    ):
+        notes.append(
+            f"cases with several references: {several_count:,}; the {joining.references} counts"
+        )
+    joint_survey = joined((source.name, source) for source in (truth, *systems.values()))
+    matches_by_column = dict(zip(layout.candidates, matches.values(), strict=True))
+    table = RecordTable(
+        layout.columns, partial(_read, lines, layout, matches_by_column), keyed=True
+    )
     opened_table = opened(
         ", ".join([truth.name, *systems]),
         "joined",
         table,
-        replace(surveyed, notes=(*surveyed.notes, *notes)),
+        replace(joint_survey, notes=(*joint_survey.notes, *notes)),
     )
     outside = [
-        row for name, matched in by_column.items() for row in _outside(name, matched, surveyed.size)
+        row
+        for name, id_matches in matches_by_column.items()
+        for row in _outside(name, id_matches, joint_survey.size)
     ]
     return PairSource(**vars(opened_table), layout=layout, joining=joining, outside=tuple(outside))
 
 
 def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
-    """The references of an id together, where its first is; a second one may be a problem."""
+    """Merge references of one id at its first position; a second one may be a problem."""
     merged: dict[object, ReportLine] = {}
     for line in lines:
         if line.kind == "duplicate_id":
@@ -269,19 +285,19 @@ def _merged(lines: Sequence[ReportLine]) -> list[ReportLine]:
             merged[line.record.number] = line._replace(problem=problem)
         elif line.problem is not None:
             merged[line.record.number] = line
-        elif (first := merged.get(line.id)) is None:
+        elif (first_line := merged.get(line.id)) is None:
             merged[line.id] = line
-        elif not isinstance(first.texts, Fault):
-            together = line.texts if isinstance(line.texts, Fault) else first.texts + line.texts
-            merged[line.id] = first._replace(texts=together)
+        elif not isinstance(first_line.texts, Fault):
+            texts = line.texts if isinstance(line.texts, Fault) else first_line.texts + line.texts
+            merged[line.id] = first_line._replace(texts=texts)
     return list(merged.values())
 
 
-def _outside(system: str, matched: IdMatches, position: int) -> Iterator[PairRow]:
-    lines = sorted((*matched.strangers, *matched.broken), key=lambda line: line.record.number)
+def _outside(system: str, matches: IdMatches, position: int) -> Iterator[PairRow]:
+    lines = sorted((*matches.strangers, *matches.broken), key=lambda line: line.record.number)
     for line in lines:
         if line.problem is None:
-            fault = unknown_id(line, matched.near)
+            fault = unknown_id(line, matches.near)
         elif line.kind == "duplicate_id":
             fault = Fault("repeated_report", {"id": line.id})
         else:
@@ -290,22 +306,25 @@ def _outside(system: str, matched: IdMatches, position: int) -> Iterator[PairRow
         yield PairRow(number, line.id or f"row {number}", system, None, (problem,), position)
 
 
-def _notes(system: str, matched: IdMatches) -> Iterator[str]:
-    example = next(iter(matched.near.items()), ("", ""))
-    about = f"{len(matched.near):,}, for example {example[0]!r} for {example[1]!r}"
-    strangers = [line.id for line in matched.strangers if line.id not in matched.near]
-    broken = [line.problem.message for line in matched.broken if line.problem is not None]
-    if matched.renamed:
-        yield f"{system}: ids taken for those of the truth: {about}"
-    elif matched.near:
-        accept = argument("loose_ids")
+def _notes(system: str, matches: IdMatches) -> Iterator[str]:
+    example = next(iter(matches.near.items()), ("", ""))
+    renamings = f"{len(matches.near):,}, for example {example[0]!r} for {example[1]!r}"
+    strangers = [line.id for line in matches.strangers if line.id not in matches.near]
+    broken = [line.problem.message for line in matches.broken if line.problem is not None]
+    if matches.renamed:
+        yield f"{system}: ids taken for those of the truth: {renamings}"
+    elif matches.near:
+        option = argument("loose_ids")
         yield (
             f"{system}: ids that differ from those of the truth only in ending, case, spaces or "
-            f"zeros, and are not scored: {about}" + (accept and f"; to accept them: {accept}")
+            f"zeros, and are not scored: {renamings}" + (option and f"; to accept them: {option}")
         )
-    for what, some in (("ids that the references lack", strangers), ("unusable rows", broken)):
-        if some:
-            yield f"{system}: {what}, which are not scored: {len(some):,}, for example: {some[0]}"
+    for title, examples in (("ids that the references lack", strangers), ("unusable rows", broken)):
+        if examples:
+            yield (
+                f"{system}: {title}, which are not scored: {len(examples):,}, for example: "
+                f"{examples[0]}"
+            )
 
 
 def _read(
@@ -314,9 +333,9 @@ def _read(
     matches: Mapping[str, IdMatches],
     _needed: Sequence[str],
 ) -> Iterator[Record]:
-    written = {
-        system: {meant: near for near, meant in matched.near.items()}
-        for system, matched in matches.items()
+    written_ids = {
+        system: {true_id: written_id for written_id, true_id in system_matches.near.items()}
+        for system, system_matches in matches.items()
     }
     for record, name, texts, problem, _ in truth:
         if name is None or problem is not None:
@@ -324,27 +343,27 @@ def _read(
             continue
         is_single = not isinstance(texts, Fault) and len(texts) == 1
         values: dict[str, object] = {layout.reference: texts[0] if is_single else texts}
-        for system, matched in matches.items():
-            values[system] = _candidate(name, system, matched, written[system])
+        for system, system_matches in matches.items():
+            values[system] = _candidate(name, system, system_matches, written_ids[system])
         yield record._replace(values=values, key=name)
 
 
 def _candidate(
-    name: str, system: str, matched: IdMatches, written: Mapping[str, str]
+    name: str, system: str, matches: IdMatches, written_ids: Mapping[str, str]
 ) -> str | Fault:
-    """The report of a system, or what is wrong with it, by its row in the file of the system."""
-    line = matched.reports.get(name)
+    """Return the report of a system, or its fault with the row in the file of the system."""
+    line = matches.reports.get(name)
     if line is None:
         details = {"key": name, "truth": REFERENCES}
-        if name not in written:
+        if name not in written_ids:
             return Fault("missing_report", details)
-        details |= {"written": written[name], "hint": near_hint(name)}
+        details |= {"written": written_ids[name], "hint": near_hint(name)}
         return Fault("nearly_there", details)
     if not isinstance(line.texts, Fault):
         return line.texts[0]
-    place = {
+    place_details = {
         "column": f"the report of {system}",
         "where": f"{line.record.place} of its file",
         "way": "",  # only references can be several
     }
-    return line.texts._replace(details={**line.texts.details, **place})
+    return line.texts._replace(details={**line.texts.details, **place_details})

@@ -1,7 +1,4 @@
-"""From files to single reports, and to cases: a report, its image, and what an attack made of it.
-
-What the package calls to read texts that have no partner.
-"""
+"""Reading single reports and cases from files: a report, its image, and reports under attack."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,8 +74,8 @@ class TextSource(TableSource[TextLayout, TextRow]):
         text = text_of(values.get(self.layout.text))
         cells = (self.layout.id or "id", id_fault), (self.layout.text, text)
         problems = self.problems_in(record, *cells)
-        good = text if isinstance(text, str) and not problems else None
-        yield TextRow(record.number, label, good, problems, record.position)
+        valid_text = text if isinstance(text, str) and not problems else None
+        yield TextRow(record.number, label, valid_text, problems, record.position)
 
 
 def open_reports(
@@ -115,7 +112,7 @@ def open_report_table(path: Path, named: Columns, encoding: str | None) -> Opene
 
 
 def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
-    """A folder of documents, or of exports that may hold several reports each."""
+    """Open a folder of documents, or of exports that may hold several reports each."""
     name = path.resolve().name
     exports = exports_in(path)
     if not exports:
@@ -126,16 +123,16 @@ def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
             tables[file] = open_table(file, encoding=encoding)
         except InputError as error:
             tables[file] = Problem("damaged_file", str(error))
-    whole = joined(
+    joint_survey = joined(
         (table.name, table) for table in tables.values() if not isinstance(table, Problem)
     )
     read = partial(_read_exports, tables)
     table = RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
-    return opened(name, "folder", table, whole, files=tuple(tables))
+    return opened(name, "folder", table, joint_survey, files=tuple(tables))
 
 
 def exports_in(folder: Path) -> list[Path]:
-    """HL7 files of a folder; where it holds no documents either, its FHIR files."""
+    """List the HL7 files of a folder; if it has neither those nor documents, its FHIR files."""
     files = files_below(folder)
     endings = {path.suffix.lower() for path in files}
     if ".hl7" in endings:
@@ -149,16 +146,16 @@ def exports_in(folder: Path) -> list[Path]:
 def _read_exports(
     tables: Mapping[Path, OpenedTable | Problem], _needed: Sequence[str]
 ) -> Iterator[Record]:
-    number = before = 0
+    number = bytes_before = 0
     for path, table in tables.items():
         if isinstance(table, Problem):
             number += 1
-            yield Record(number, None, table, position=before)
+            yield Record(number, None, table, position=bytes_before)
             continue
         for record in table.table.read((TEXT,)):
             number += 1
-            yield record._replace(number=number, position=before + record.position)
-        before += path.stat().st_size
+            yield record._replace(number=number, position=bytes_before + record.position)
+        bytes_before += path.stat().st_size
 
 
 # --- cases ---------------------------------------------------------------------------------------
@@ -199,11 +196,13 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
         augmented, broken_augmented = self._attacks(record, values, layout.augmented, AUGMENTED)
         attacked, broken_attacked = self._attacks(record, values, layout.attacked, ATTACKED)
         image: str | Problem | None = None
-        named = NO_VALUE if layout.image is None else name_of(values.get(layout.image), NO_VALUE)
-        if isinstance(named, str):
-            image = named.strip()
-        elif named != NO_VALUE:
-            (image,) = self.problems_in(record, (layout.image, named))
+        image_cell = (
+            NO_VALUE if layout.image is None else name_of(values.get(layout.image), NO_VALUE)
+        )
+        if isinstance(image_cell, str):
+            image = image_cell.strip()
+        elif image_cell != NO_VALUE:
+            (image,) = self.problems_in(record, (layout.image, image_cell))
         specimen = None if layout.specimen is None else values.get(layout.specimen)
         yield TrustCase(
             number=record.number,
@@ -221,17 +220,17 @@ class CaseSource(TableSource[CaseLayout, TrustCase]):
     def _attacks(
         self, record: Record, values: Mapping[str, object], columns: Sequence[str], kind: str
     ) -> tuple[tuple[AttackedReport, ...], tuple[Problem, ...]]:
-        """The reports of one kind of attack, and the cells of it that hold what is no report.
+        """Return the reports of one kind of attack, and the problems of its unusable cells.
 
-        An attack is called by what stands behind the kind in the name of its column.
+        An attack is named by the rest of its column name, behind the kind.
         """
-        usual = {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]
+        default_name = {AUGMENTED: "stain", ATTACKED: "prompt"}[kind]
         reports: list[AttackedReport] = []
         problems: list[Problem] = []
         for column in columns:
             cell = text_of(values.get(column))
             if isinstance(cell, str):
-                attack = normalised(column).removeprefix(kind).strip("_") or usual
+                attack = normalised(column).removeprefix(kind).strip("_") or default_name
                 reports.append(AttackedReport(attack, cell))
             elif cell.kind not in ("missing_value", "empty_text"):
                 problems += self.problems_in(record, (column, cell))
@@ -254,10 +253,10 @@ def open_cases(
     table = open_report_table(data, Columns(reference=text, id=id_), encoding)
     layout = case_layout_of(table.table, text, image, id_, str(data))
     demand_rows(table.table, layout.columns, data)
-    guessed: dict[str, Sequence[str | None]] = {
+    guessed_columns: dict[str, Sequence[str | None]] = {
         "id": [] if id_ else [layout.id],
         "report": [] if text else [layout.report],
         "image": [] if image else [layout.image],
     }
-    about = vars(table) | {"notes": (*table.notes, *taken_note(guessed))}
-    return CaseSource(**about, layout=layout, folder=images or data.parent)
+    table_fields = vars(table) | {"notes": (*table.notes, *taken_note(guessed_columns))}
+    return CaseSource(**table_fields, layout=layout, folder=images or data.parent)

@@ -30,7 +30,7 @@ class MetricResult(Noun):
 
     @classmethod
     def of(cls, score: Score) -> MetricResult:
-        """A score without its signature, which is in the summary."""
+        """Convert a score without its signature, which is in the summary."""
         return cls.model_construct(
             value=score.value, parts=score.parts, evidence=score.evidence, counts=score.counts
         )
@@ -58,7 +58,7 @@ class ResultFolder(RowStore[ResultRow]):
 
 
 def result_folder(output: str | Path | None, form: str | None) -> ResultFolder | None:
-    """The folder that results go to, and the form of its rows; None where they stay in memory."""
+    """Return the folder of the results; None if they stay in memory."""
     if output is None and form is not None:
         raise SettingError(
             f"a form of rows needs a folder for them: give {argument('output', 'DIR')}"
@@ -67,12 +67,14 @@ def result_folder(output: str | Path | None, form: str | None) -> ResultFolder |
 
 
 def broken_row(name: str, row: int | None, errors: Iterable[Problem]) -> dict[str, Any]:
-    problems = [{"code": e.code, "message": e.message, "column": e.column} for e in errors]
+    problems = [
+        {"code": error.code, "message": error.message, "column": error.column} for error in errors
+    ]
     return {"id": name, "row": row, "errors": problems}
 
 
 class ReadRow(Noun):
-    """One text with what was read in it, or the reasons why nothing was; never both."""
+    """One text with its report as read, or the reasons why there is none; never both."""
 
     id: str
     report: Report | None = None
@@ -110,7 +112,7 @@ def key_of(row: ResultRow) -> Key:
 
 
 def scores_file(path: Path) -> Path:
-    """A file of results, or the one in a folder of them, whatever its form."""
+    """Return a file of results, or the one in a folder, whatever its form."""
     return stored_as(path / SCORES) if path.is_dir() else path
 
 
@@ -122,14 +124,14 @@ def read_rows(path: Path) -> Iterator[ResultRow]:
     check_there(file)
     advice = ": `histoeval score … --output DIR` writes such a file"
     rows = read_lines(file, ResultRow.model_validate_json, InputError, advice)
-    if (first := next(rows, None)) is None:
+    if (first_row := next(rows, None)) is None:
         raise InputError(f"{file} has no rows")
-    yield first
+    yield first_row
     yield from rows
 
 
 def read_summary(path: Path) -> Mapping[str, Any]:
-    """The metrics in the summary beside a file of results; empty without a summary."""
+    """Read the metrics in the summary beside a file of results; empty without a summary."""
     folder = path if path.is_dir() else path.parent
     file = folder / "summary.json"
     metrics = read_json(file, folder).get("metrics", {}) if file.is_file() else {}
@@ -141,14 +143,14 @@ def read_scored(path: Path) -> dict[str, ScoredMetric]:
 
 
 def gather(rows: Iterable[ResultRow], about: Mapping[str, Any]) -> dict[str, ScoredMetric]:
-    """The scores of rows, by metric, with what a summary says of each."""
+    """Group the scores of rows by metric, with the details of a summary."""
     metrics: dict[str, ScoredMetric] = {}
     for name, entry in about.items():
         try:
             low, high = entry["range"]
             bounds = None if low is None or high is None else (float(low), float(high))
-            higher = entry["higher_is_better"]
-            metrics[name] = ScoredMetric({}, entry["signature"], bounds, higher)
+            is_higher_better = entry["higher_is_better"]
+            metrics[name] = ScoredMetric({}, entry["signature"], bounds, is_higher_better)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 "summary.json is damaged: it does not say signature, range and higher_is_better "

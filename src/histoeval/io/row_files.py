@@ -34,7 +34,7 @@ SCORES, PARTS, VALUE = "scores", "parts", "value"
 # Rows that are written and read together; never another number, so that bytes do not change.
 ROW_GROUP = 4096
 
-Place = tuple[str, ...]  # where a value stands in a row: the names that lead to it
+KeyPath = tuple[str, ...]  # where a value stands in a row: the names that lead to it
 
 
 def in_form(plain: Path, form: str) -> Path:
@@ -42,13 +42,13 @@ def in_form(plain: Path, form: str) -> Path:
 
 
 def stored_as(plain: Path) -> Path:
-    """The file that holds the rows now; the plain one counts first, since only that can grow."""
+    """Return the file that holds the rows; the plain one wins, since only that can grow."""
     files = (in_form(plain, form) for form in FORMS)
     return next((file for file in files if file.exists()), plain)
 
 
 def row_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file of rows, whatever its form; a `ValueError` where it is damaged."""
+    """Yield the lines of a file of rows in any form; raise `ValueError` if it is damaged."""
     if path.suffix.lower() == ".parquet":
         yield from read_table(path)
     elif path.suffix.lower() == ".gz":
@@ -64,7 +64,7 @@ def row_lines(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def whole_lines(path: Path) -> Iterator[BinaryIO]:
-    """A file of lines, whole or absent; compressed by its name, without a time or a name in it."""
+    """Write lines, whole or not at all; .gz is compressed without time or name, for equal bytes."""
     with whole_file(path) as file:
         if path.suffix.lower() != ".gz":
             yield file
@@ -99,46 +99,51 @@ def drop_half_line(path: Path) -> None:
 
 
 class RowColumns:
-    """The columns of a file, in the order in which rows first have them; JSON comes last."""
+    """The columns of a file, in order of first appearance; JSON columns come last."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self.kinds: dict[Place, str] = {}
+        self.kinds: dict[KeyPath, str] = {}
         for row in rows:
             _laid_out(row, self._learn)
-        self.names: dict[Place, str] = {}
-        taken = {LAYOUT}
-        for place in sorted(self.kinds, key=lambda place: self.kinds[place] == "json"):
+        self.names: dict[KeyPath, str] = {}
+        used_names = {LAYOUT}
+        for key_path in sorted(self.kinds, key=lambda key_path: self.kinds[key_path] == "json"):
             # `bleu` for a value, `bleu.precision_1` for a part of it, `bleu.evidence` for the rest
-            name = place[0]
+            name = key_path[0]
             if name == SCORES:
-                _, metric, field, *part = place
+                _, metric, field, *part = key_path
                 name = metric if field == VALUE else ".".join([metric, *(part or [field])])
-            while name in taken:
+            while name in used_names:
                 name += "_"
-            taken.add(name)
-            self.names[place] = name
+            used_names.add(name)
+            self.names[key_path] = name
 
-    def _learn(self, place: Place, value: Any) -> None:
-        """Note what a column holds; where rows disagree, it holds JSON."""
+    def _learn(self, key_path: KeyPath, value: Any) -> None:
+        """Note the type of a column; if rows disagree, it is JSON."""
         kind = {type(None): "", str: "text", float: "float"}.get(type(value), "json")
         if type(value) is int and -(2**63) <= value < 2**63:
             kind = "int"
-        known = self.kinds.get(place, "")
-        self.kinds[place] = known or kind if not (known and kind) or known == kind else "json"
+        known_kind = self.kinds.get(key_path, "")
+        self.kinds[key_path] = (
+            known_kind or kind if not (known_kind and kind) or known_kind == kind else "json"
+        )
 
     def schema(self) -> dict[str, Any]:
         import polars as pl
 
         types = {"int": pl.Int64, "float": pl.Float64}
-        named = {name: types.get(self.kinds[at], pl.String) for at, name in self.names.items()}
-        return {**named, LAYOUT: pl.String}
+        column_types = {
+            name: types.get(self.kinds[key_path], pl.String)
+            for key_path, name in self.names.items()
+        }
+        return {**column_types, LAYOUT: pl.String}
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, Any]:
         cells: dict[str, Any] = {}
 
-        def put(place: Place, value: Any) -> Any:
-            name = self.names[place]
-            if self.kinds[place] != "json":
+        def put(key_path: KeyPath, value: Any) -> Any:
+            name = self.names[key_path]
+            if self.kinds[key_path] != "json":
                 cells[name] = value
                 return name
             if value in ([], {}):
@@ -150,12 +155,14 @@ class RowColumns:
         return cells
 
 
-def _laid_out(row: Mapping[str, Any], put: Callable[[Place, Any], Any]) -> dict[str, Any]:
-    """A row with what `put` returns in the place of each value that has a column."""
+def _laid_out(row: Mapping[str, Any], put: Callable[[KeyPath, Any], Any]) -> dict[str, Any]:
+    """Replace each value of a row that has a column by the result of `put`."""
 
     def field(metric: str, name: str, value: Any) -> Any:
         if name == PARTS:
-            return {part: put((SCORES, metric, PARTS, part), n) for part, n in value.items()}
+            return {
+                part: put((SCORES, metric, PARTS, part), number) for part, number in value.items()
+            }
         return value if value in ([], {}) else put((SCORES, metric, name), value)
 
     content: dict[str, Any] = {}
@@ -180,8 +187,8 @@ def write_table(lines: Callable[[], Iterable[bytes]], file: BinaryIO) -> None:
 
     def frames(*_: Any) -> Iterator[pl.DataFrame]:
         rows = map(from_json, lines())
-        while few := list(islice(rows, ROW_GROUP)):
-            yield pl.DataFrame(list(map(columns.cells, few)), schema=schema)
+        while batch := list(islice(rows, ROW_GROUP)):
+            yield pl.DataFrame(list(map(columns.cells, batch)), schema=schema)
 
     try:
         register_io_source(frames, schema=schema).sink_parquet(
@@ -189,14 +196,14 @@ def write_table(lines: Callable[[], Iterable[bytes]], file: BinaryIO) -> None:
         )
     except pl.exceptions.PolarsError as error:
         # Polars quotes the error of the system, such as that of a full disk.
-        quoted = re.search(r"\(os error (\d+)\)", str(error))
-        if quoted is None:
+        os_error = re.search(r"\(os error (\d+)\)", str(error))
+        if os_error is None:
             raise OSError(str(error)) from error
-        raise OSError(int(quoted[1]), os.strerror(int(quoted[1]))) from error
+        raise OSError(int(os_error[1]), os.strerror(int(os_error[1]))) from error
 
 
 def read_table(path: Path) -> Iterator[bytes]:
-    """The lines that a file was written from; a `ValueError` where it is not such a file."""
+    """Yield the lines that a file was written from; raise `ValueError` if it is no such file."""
     import polars as pl
 
     parsed_layout = lru_cache(maxsize=64)(from_json)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 from histoeval.errors import InputError, SettingError, did_you_mean, explain_validation, first_fault
 from histoeval.io.folder_kinds import wrong_folder
 
-Place = tuple[str, ...]  # the keys that lead to a value; items of a list by their numbers
+KeyPath = tuple[str, ...]  # the keys that lead to a value; items of a list by their numbers
 _MERGE = "tag:yaml.org,2002:merge"
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -28,10 +28,10 @@ Settings = TypeVar("Settings", bound=BaseModel)
 
 class YamlFile(NamedTuple):
     content: Any
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
     def line_of(self, place: Sequence[object]) -> int | None:
-        """The line of a key, or of the nearest thing around it that stands in the file."""
+        """Return the line of a key, or of its nearest parent in the file."""
         keys = tuple(map(str, place))
         lines = (self.lines.get(keys[:depth]) for depth in range(len(keys), 0, -1))
         return next((line for line in lines if line is not None), None)
@@ -49,7 +49,7 @@ def _text_of(path: Path, name: str) -> str:
 
 
 def read_toml(path: Path, what: str = "") -> YamlFile:
-    """The content of a TOML file, without lines; `what` precedes its name in messages."""
+    """Read a TOML file, without lines; `what` precedes its name in messages."""
     name = f"{what} {path}".strip()
     try:
         return YamlFile(tomllib.loads(_text_of(path, name)), {})
@@ -58,7 +58,7 @@ def read_toml(path: Path, what: str = "") -> YamlFile:
 
 
 def read_yaml(path: Path, what: str = "") -> YamlFile:
-    """The one document of a YAML file in UTF-8; `what` precedes its name in messages."""
+    """Read the only document of a YAML file in UTF-8; `what` precedes its name in messages."""
     name = f"{what} {path}".strip()
     text = _text_of(path, name)
     try:
@@ -78,12 +78,12 @@ def read_model(
     read: Callable[[Path, str], YamlFile] = read_yaml,
     advice: str = "",
 ) -> Settings:
-    """The checked content of a YAML file, or of a TOML file by `read_toml`."""
-    written = read(path, what)
+    """Read and validate a YAML file, or a TOML file by `read_toml`."""
+    yaml_file = read(path, what)
     try:
-        return model_class.model_validate(written.content)
+        return model_class.model_validate(yaml_file.content)
     except ValidationError as error:
-        line = written.line_of(first_fault(error)["loc"])
+        line = yaml_file.line_of(first_fault(error)["loc"])
         name = f"{what} {path}" if line is None else f"{what} {path}, line {line},"
         fault = explain_validation(error, model=model_class)
         raise InputError(f"{name} cannot be used: {fault}{advice}") from error
@@ -100,36 +100,36 @@ def _parsed(text: str, name: str) -> YamlFile:
         root = loader.get_single_node()
         if root is None:
             return YamlFile(None, {})
-        lines: dict[Place, int] = {}
-        for place, node in _keys(root, (), set()):
+        lines: dict[KeyPath, int] = {}
+        for key_path, node in _keys(root, (), set()):
             line = node.start_mark.line + 1
-            if place in lines:
+            if key_path in lines:
                 raise InputError(
-                    f"{name}, line {line}: {'.'.join(place)} stands twice, first in line "
-                    f"{lines[place]}; keep one of them"
+                    f"{name}, line {line}: {'.'.join(key_path)} stands twice, first in line "
+                    f"{lines[key_path]}; keep one of them"
                 )
-            lines[place] = line
+            lines[key_path] = line
         return YamlFile(loader.construct_document(root), lines)
     finally:
         loader.dispose()
 
 
-def _keys(node: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, Any]]:
-    """Every key and item below a node, each node once however often it is named."""
+def _keys(node: Any, key_path: KeyPath, seen: set[int]) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield all keys and items below a node; aliased nodes come once."""
     if id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-                below = (*place, str(key.value))
-                yield below, key
-                yield from _keys(value, below, seen)
+                child_path = (*key_path, str(key.value))
+                yield child_path, key
+                yield from _keys(value, child_path, seen)
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
-            below = (*place, str(number))
-            yield below, item
-            yield from _keys(item, below, seen)
+            child_path = (*key_path, str(number))
+            yield child_path, item
+            yield from _keys(item, child_path, seen)
 
 
 _SHORT = Repr()
@@ -138,7 +138,7 @@ _SHORT.maxstring = _SHORT.maxother = 200
 
 
 class _Typed(str):
-    """A text from the command line, which names files as people there see them."""
+    """A text from the command line; file names in it are relative to the working folder."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ def _whole_path(value: Any, info: ValidationInfo) -> Any:
 
 
 def _folder_or_name(value: Any, info: ValidationInfo) -> Any:
-    """A folder by its whole path; what is no folder is left as it is, a name on the hub."""
+    """Expand the path of an existing folder; anything else stays, as a name on the hub."""
     path = _whole_path(value, info)
     return str(path if path.is_dir() else value) if isinstance(path, Path) else value
 
@@ -166,37 +166,37 @@ ModelName = Annotated[str, BeforeValidator(_folder_or_name)]
 def read_settings(
     path: Path, model_class: type[Settings], overrides: Sequence[str] = ()
 ) -> Settings:
-    given = read_yaml(path).content
-    if not isinstance(given, dict | None):
+    raw_settings = read_yaml(path).content
+    if not isinstance(raw_settings, dict | None):
         raise InputError(f"{path} must hold settings, each as `name: value` on a line of its own")
-    content = {str(name): value for name, value in (given or {}).items()}
-    changed: set[str] = set()
+    content = {str(name): value for name, value in (raw_settings or {}).items()}
+    overridden: set[str] = set()
     for override in overrides:
-        name, sign, text = override.partition("=")
+        name, separator, text = override.partition("=")
         keys = [key.strip() for key in name.split(".")]
-        if not sign or not all(keys):
+        if not separator or not all(keys):
             raise SettingError(f"--set {override} says nothing: write --set key=value")
         try:
             value = _typed(yaml.safe_load(text))
         except yaml.YAMLError as error:
             raise SettingError(f"--set {override} has a value that is not YAML: {error}") from error
-        changed.add(".".join(keys))
+        overridden.add(".".join(keys))
         settings = content
         for key in keys[:-1]:
-            inner = settings.get(key)
-            settings[key] = dict(inner) if isinstance(inner, dict) else {}
+            nested = settings.get(key)
+            settings[key] = dict(nested) if isinstance(nested, dict) else {}
             settings = settings[key]
         settings[keys[-1]] = value
     try:
         return model_class.model_validate(content, context={"folder": path.absolute().parent})
     except ValidationError as error:
-        every = (_fault(fault, path, model_class, changed) for fault in error.errors())
-        faults = dict.fromkeys(every)
+        messages = (_fault(fault, path, model_class, overridden) for fault in error.errors())
+        faults = dict.fromkeys(messages)
         raise SettingError("; ".join(faults)) from error
 
 
 def _typed(value: Any) -> Any:
-    """A value in which every text is known to come from the command line."""
+    """Mark all texts in a value as coming from the command line."""
     if isinstance(value, str):
         return _Typed(value)
     if isinstance(value, list):
@@ -207,30 +207,32 @@ def _typed(value: Any) -> Any:
 
 
 def _fault(
-    fault: Mapping[str, Any], path: Path, model_class: type[BaseModel], typed: set[str]
+    fault: Mapping[str, Any], path: Path, model_class: type[BaseModel], overridden: set[str]
 ) -> str:
-    """Where a setting was written, which it is, what is wrong with it, and what is allowed."""
-    place = [str(part) for part in fault["loc"]]
-    key = ".".join(place)
-    where = "--set" if key in typed else str(path)
+    """Describe a fault: source, setting, problem, and what is allowed."""
+    key_path = [str(part) for part in fault["loc"]]
+    key = ".".join(key_path)
+    source = "--set" if key in overridden else str(path)
     if fault["type"] == "missing":
-        return f"{where}: the setting {key} is missing"
+        return f"{source}: the setting {key} is missing"
     if fault["type"] == "extra_forbidden":
-        return f"{where}: there is no setting {key}{_instead(place, model_class)}"
+        return f"{source}: there is no setting {key}{_instead(key_path, model_class)}"
     message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if fault["type"] == "too_short":
         message = f"should have {fault['ctx']['min_length']} or more entries"
     message = message.replace("a valid tuple", "a list")
-    given = "" if isinstance(fault["input"], dict) else f" and is {_SHORT.repr(fault['input'])}"
-    return f"{where}: {key} {message}{given}" if key else f"{where}: {message}"
+    input_note = (
+        "" if isinstance(fault["input"], dict) else f" and is {_SHORT.repr(fault['input'])}"
+    )
+    return f"{source}: {key} {message}{input_note}" if key else f"{source}: {message}"
 
 
-def _instead(place: Sequence[str], model_class: type[BaseModel]) -> str:
-    """The settings that there are where one was named that is not."""
+def _instead(key_path: Sequence[str], model_class: type[BaseModel]) -> str:
+    """List the existing settings in place of an unknown one."""
     fields = model_class.model_fields
-    for part in place[:-1]:
+    for part in key_path[:-1]:
         annotation = fields[part].annotation if part in fields else None
         if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             return ""
         fields = annotation.model_fields
-    return f"{did_you_mean(place[-1], fields)}; there are {', '.join(fields)}"
+    return f"{did_you_mean(key_path[-1], fields)}; there are {', '.join(fields)}"

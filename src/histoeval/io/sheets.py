@@ -78,7 +78,7 @@ class Sheet(Noun):
 
 
 def _label(value: object) -> str | Fault:
-    """A name in a cell; one that is left empty is one too."""
+    """Read a name from a cell; an empty cell is an empty name."""
     label = name_of(value, NO_VALUE)
     return "" if label is NO_VALUE else label
 
@@ -105,15 +105,17 @@ def read_sheet(
         source, path = sheet, Path(sheet.name)
     # The rows are read once, and so are columns that come up only in later rows.
     table, layout = source.table, source.layout
-    kept = list(table.read([name for name in table.columns if name]))
-    later = (name for record in kept for name in record.values or ())
-    names = tuple(name for name in dict.fromkeys((*table.columns, *later)) if name)
-    table = replace(table, columns=names, read=lambda _: iter(kept))
+    all_records = list(table.read([name for name in table.columns if name]))
+    later_names = (name for record in all_records for name in record.values or ())
+    names = tuple(name for name in dict.fromkeys((*table.columns, *later_names)) if name)
+    table = replace(table, columns=names, read=lambda _: iter(all_records))
     source = replace(source, table=table)
     by_name = columns_by_name(table.columns)
-    beside = {name: by_name.get(f"scoring_{normalised(name)}") for name in layout.candidates}
-    paired = {name: {EXPERT: column} for name, column in beside.items() if column is not None}
-    is_wide = len(paired) == len(beside)
+    score_columns = {name: by_name.get(f"scoring_{normalised(name)}") for name in layout.candidates}
+    rater_columns = {
+        name: {EXPERT: column} for name, column in score_columns.items() if column is not None
+    }
+    is_wide = len(rater_columns) == len(score_columns)
     demand_columns((group, set, *labels), table.columns, path)
     group_column = group or next((by_name[name] for name in GROUP_NAMES if name in by_name), None)
     set_column = set or next((by_name[name] for name in SET_NAMES if name in by_name), None)
@@ -123,22 +125,22 @@ def read_sheet(
         raise InputError(f"{cases} and the column {group!r} both say the case: give one of them")
     not_raters: tuple[str, ...] = ()
     if not is_wide:
-        used = (*layout.columns, group_column, set_column, *labels)
-        raters, not_raters = _raters(source, scores, used, path)
-        paired = {layout.candidates[0]: {name: name for name in raters}}
+        used_columns = (*layout.columns, group_column, set_column, *labels)
+        raters, not_raters = _raters(source, scores, used_columns, path)
+        rater_columns = {layout.candidates[0]: {name: name for name in raters}}
     elif scores is not None and list(scores) != [EXPERT]:
         raise InputError(f"{path} is in HARE's layout: its only score is called {EXPERT!r}")
     case_of = None if cases is None else cases_of_rows(table, cases, path)
 
-    def rated(row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
-        """One row of one system: what was scored, or everything that is wrong with it."""
+    def rated_pair(row: PairRow, record: Record) -> RatedPair | tuple[Problem, ...]:
+        """Return the rated pair of one row of one system, or all its problems."""
         if record.values is None:
             return row.problems
         values = record.values
         candidate = layout.candidates[0] if layout.system or not is_wide else row.system
         assert candidate is not None, "without a column for it, the candidate column is the system"
-        columns = paired[candidate]
-        ratings = {name: rating_of(values.get(at), within) for name, at in columns.items()}
+        columns = rater_columns[candidate]
+        ratings = {name: rating_of(values.get(column), within) for name, column in columns.items()}
         case: str | Fault | None = None
         if case_of is not None:
             case = case_of[record.number]
@@ -146,7 +148,7 @@ def read_sheet(
             case = name_of(values.get(group_column), NO_VALUE)
         subset = "" if set_column is None else _label(values.get(set_column))
         own_labels = {name: _label(values.get(name)) for name in labels}
-        wrong = source.problems_in(
+        row_problems = source.problems_in(
             record,
             (group_column or "case", case),
             (set_column or "set", subset),
@@ -154,8 +156,8 @@ def read_sheet(
             *((columns[name], rating) for name, rating in ratings.items()),
         )
         pair = row.pair
-        if pair is None or wrong or isinstance(case, Fault) or isinstance(subset, Fault):
-            return (*row.problems, *wrong)
+        if pair is None or row_problems or isinstance(case, Fault) or isinstance(subset, Fault):
+            return (*row.problems, *row_problems)
         return RatedPair(
             pair=pair.model_copy(update={"id": f"{row.id}.{candidate}"}) if is_wide else pair,
             group=" ".join((case or pair.reference).split()),
@@ -164,11 +166,11 @@ def read_sheet(
             scores={name: rating for name, rating in ratings.items() if isinstance(rating, float)},
         )
 
-    records = {record.number: record for record in kept}
+    records = {record.number: record for record in all_records}
     pairs: list[RatedPair] = []
     problems: dict[Problem, None] = {}
     for row in source.rows():
-        outcome = rated(row, records[row.number])
+        outcome = rated_pair(row, records[row.number])
         if isinstance(outcome, RatedPair):
             pairs.append(outcome)
         else:
@@ -183,7 +185,10 @@ def read_sheet(
 
 
 def _raters(
-    source: PairSource, named: Sequence[str] | None, used: Sequence[str | None], path: Path
+    source: PairSource,
+    requested: Sequence[str] | None,
+    used_columns: Sequence[str | None],
+    path: Path,
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     table, candidates = source.table, source.layout.candidates
     if len(candidates) > 1:
@@ -192,10 +197,10 @@ def _raters(
             f"({', '.join(candidates)}), and which of them was scored is not clear: give "
             "each a column `Scoring NAME`, or each text a row of its own"
         )
-    demand_columns(named or (), table.columns, path)
-    raters: Sequence[str] = named or ()
-    left: tuple[str, ...] = ()
-    if named is None:
+    demand_columns(requested or (), table.columns, path)
+    raters: Sequence[str] = requested or ()
+    not_raters: tuple[str, ...] = ()
+    if requested is None:
         numbers: dict[str, list[float]] = {}
         for name in table.columns:
             cells = [
@@ -203,40 +208,49 @@ def _raters(
             ]
             column = [cell for cell in cells if isinstance(cell, float)]
             # Most of what stands in it must be numbers.
-            if name not in used and len(column) * 2 > sum(cell is not None for cell in cells):
+            if name not in used_columns and len(column) * 2 > sum(
+                cell is not None for cell in cells
+            ):
                 numbers[name] = column
-        raters, left = guess_raters(numbers, path)
+        raters, not_raters = guess_raters(numbers, path)
     if not raters:
         raise InputError(
             f"{path} has no column of scores; name those to use: {naming_raters()}"
             f"{columns_found(table.columns)}"
         )
-    return raters, left
+    return raters, not_raters
 
 
 def guess_raters(
     columns: Mapping[str, Sequence[float]], path: Path
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The raters among columns of numbers, and the other columns.
+    """Split columns of numbers into raters and others.
 
     Raters are those whose names say so. Where no name does, they are all columns that may hold
     scores, if there are several and they share a scale; else nothing is guessed.
     """
-    about = load_toml("io/sheets.toml")
+    word_lists = load_toml("io/sheets.toml")
     words = {name: normalised(name).split("_") for name in columns}
-    possible = [name for name in columns if _last_word(words[name]) not in about["not_a_score"]]
-    chosen = [name for name in possible if any(map(RATER.match, words[name]))]
-    own = [name for name in possible if set(about["metric"]).isdisjoint(words[name])]
-    chosen = chosen or [name for name in own if not set(about["score"]).isdisjoint(words[name])]
-    if not chosen and own:
-        chosen = [name for name in own if not _numbers_rows(columns[name])]
-        if not _is_one_scale([columns[name] for name in chosen]):
-            ranges = [f"{n!r} ({min(c):g} to {max(c):g})" for n, c in columns.items()]
+    plausible = [
+        name for name in columns if _last_word(words[name]) not in word_lists["not_a_score"]
+    ]
+    raters = [name for name in plausible if any(map(RATER.match, words[name]))]
+    non_metrics = [name for name in plausible if set(word_lists["metric"]).isdisjoint(words[name])]
+    raters = raters or [
+        name for name in non_metrics if not set(word_lists["score"]).isdisjoint(words[name])
+    ]
+    if not raters and non_metrics:
+        raters = [name for name in non_metrics if not _numbers_rows(columns[name])]
+        if not _is_one_scale([columns[name] for name in raters]):
+            ranges = [
+                f"{name!r} ({min(numbers):g} to {max(numbers):g})"
+                for name, numbers in columns.items()
+            ]
             raise InputError(
                 f"{path}: which columns hold experts' scores is not clear; name each: "
                 f"{naming_raters()}. Columns of numbers: {', '.join(ranges)}"
             )
-    return chosen, tuple(name for name in columns if name not in chosen)
+    return raters, tuple(name for name in columns if name not in raters)
 
 
 def naming_raters() -> str:
@@ -244,7 +258,7 @@ def naming_raters() -> str:
 
 
 def _last_word(words: Sequence[str]) -> str:
-    return next((bare for word in reversed(words) if (bare := word.rstrip("0123456789"))), "")
+    return next((stem for word in reversed(words) if (stem := word.rstrip("0123456789"))), "")
 
 
 def _numbers_rows(numbers: Sequence[float]) -> bool:
@@ -252,21 +266,21 @@ def _numbers_rows(numbers: Sequence[float]) -> bool:
     if len(numbers) < 3 or not all(number.is_integer() for number in numbers):
         return False
     steps = {later - earlier for earlier, later in pairwise(numbers)}
-    distinct = len(set(numbers)) == len(numbers)
-    return steps in ({1.0}, {-1.0}) or (distinct and len(numbers) >= MIN_DISTINCT)
+    is_distinct = len(set(numbers)) == len(numbers)
+    return steps in ({1.0}, {-1.0}) or (is_distinct and len(numbers) >= MIN_DISTINCT)
 
 
 def _is_one_scale(columns: Sequence[Sequence[float]]) -> bool:
-    """True where several columns run over about the same range; one alone shows nothing."""
+    """True if several columns have about the same range; a single one is no evidence."""
     if len(columns) < 2:
         return False
     lows, highs = [min(column) for column in columns], [max(column) for column in columns]
-    start = max(LOWEST, (max(highs) - min(lows)) / 2)
-    return max(highs) <= SPREAD * min(highs) and min(lows) <= start
+    highest_start = max(LOWEST, (max(highs) - min(lows)) / 2)
+    return max(highs) <= SPREAD * min(highs) and min(lows) <= highest_start
 
 
 def rating_of(value: object, within: Range | None = None) -> float | Fault | None:
-    """The score in a cell, None where there is none, or what is wrong with it."""
+    """Return the score in a cell, None if it is empty, or its fault."""
     if isinstance(value, str):
         # Python itself would take `nan` and `1_0` for numbers, and float keeps some blanks.
         text = value.strip()
@@ -288,7 +302,7 @@ def rating_of(value: object, within: Range | None = None) -> float | Fault | Non
 
 
 def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str | Fault]:
-    """The case of every row by its number, where rows can be counted."""
+    """Map the number of each row to its case, if rows can be counted."""
     records = list(table.read(()))
     for record in records:
         if record.problem is not None and record.problem.code in MISCOUNTING:
@@ -296,33 +310,33 @@ def cases_of_rows(table: RecordTable, cases: Path, path: Path) -> dict[int, str 
                 f"the rows of {path} cannot be counted, and so not matched with {cases}: "
                 f"{record.problem.message}"
             )
-    known = read_cases(cases)
-    if (last := max(known)) >= len(records):
+    case_by_row = read_cases(cases)
+    if (last_row := max(case_by_row)) >= len(records):
         raise InputError(
-            f"{cases} has a case for row {last}, and {path} has the rows 0 to {len(records) - 1}, "
-            "counted from 0: is it for another sheet?"
+            f"{cases} has a case for row {last_row}, and {path} has the rows 0 to "
+            f"{len(records) - 1}, counted from 0: is it for another sheet?"
         )
     return {
-        row + 1: known.get(row, Fault("missing_case", {"file": cases.name, "row": row}))
+        row + 1: case_by_row.get(row, Fault("missing_case", {"file": cases.name, "row": row}))
         for row in range(len(records))
     }
 
 
 def read_cases(path: Path) -> dict[int, str]:
-    """The case of each row of a sheet, counted from 0, from a table with columns row and case."""
+    """Read the case of each row of a sheet, counted from 0, from the columns row and case."""
     table = open_table(path, Columns(id="row", system="case")).table
     by_name = columns_by_name(table.columns)
     if missing := [name for name in ("row", "case") if name not in by_name]:
         raise InputError(f"{path} has no column {missing[0]!r}{columns_found(table.columns)}")
-    used = (by_name["row"], by_name["case"])
-    demand_rows(table, used, path)
+    used_columns = (by_name["row"], by_name["case"])
+    demand_rows(table, used_columns, path)
     cases: dict[int, str] = {}
-    for record in table.read(used):
+    for record in table.read(used_columns):
         if record.values is None:
             assert record.problem is not None, "a record has values or a problem"
             raise InputError(f"{path}: {record.problem.message}")
-        row = rating_of(record.values.get(used[0]))
-        case = name_of(record.values.get(used[1]), NO_VALUE)
+        row = rating_of(record.values.get(used_columns[0]))
+        case = name_of(record.values.get(used_columns[1]), NO_VALUE)
         if not isinstance(row, float) or not row.is_integer() or row < 0:
             raise InputError(f"{path}: row is not the number of a row ({record.place})")
         if isinstance(case, Fault):

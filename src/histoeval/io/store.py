@@ -86,7 +86,7 @@ class RowStore(Generic[R]):
 
     @property
     def stored(self) -> Path:
-        """The file that has the rows now: `path` while they grow, another when packed."""
+        """The file that holds the rows: `path` while they grow, another when packed."""
         if self.is_folder:
             return stored_as(self.path)
         return self.path if self.path.exists() else self.home
@@ -108,7 +108,7 @@ class RowStore(Generic[R]):
 
     @contextmanager
     def opened(self, request: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[None]:
-        """Hold the store for one run: locked, and ready to resume this very request."""
+        """Lock the store for one run, ready to resume this very request."""
         with writing_to(self.home):
             self._make_place()
         with locked(self._lock, self.home):
@@ -122,7 +122,7 @@ class RowStore(Generic[R]):
                 self._close()
 
     def _open(self) -> None:
-        """Let rows be appended; those that are packed are unpacked for that."""
+        """Open the rows for appending; packed rows are unpacked first."""
         if self.is_packed:
             pack(self.stored, self.path)
         self._rows = os.open(self.path, _APPEND, file_mode())
@@ -133,17 +133,17 @@ class RowStore(Generic[R]):
         self._rows = -1
 
     def write(self, rows: Iterable[R]) -> None:
-        """Append rows and hand them to the system, so that a kill loses none of them."""
+        """Append rows unbuffered, so that a kill loses none of them."""
         self.write_lines(row.line() for row in rows)
 
     def write_lines(self, lines: Iterable[bytes]) -> None:
         with writing_to(self.home):
-            left = memoryview(b"".join(lines))
-            if left and self._rows < 0:
+            remaining = memoryview(b"".join(lines))
+            if remaining and self._rows < 0:
                 self._open()
             try:
-                while left:
-                    left = left[os.write(self._rows, left) :]
+                while remaining:
+                    remaining = remaining[os.write(self._rows, remaining) :]
             except OSError:
                 with suppress(OSError):
                     drop_half_line(self.path)
@@ -182,11 +182,15 @@ class RowStore(Generic[R]):
             if not self.meta.exists():
                 raise unknown_maker(self.home)
             content = read_json(self.meta, self.home)
-            before = content.get("run") if self.is_wrapped else content
-            if not isinstance(before, dict):
+            stored_request = content.get("run") if self.is_wrapped else content
+            if not isinstance(stored_request, dict):
                 raise unknown_maker(self.home)
-            now = json.loads(json.dumps(request))
-            names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            new_request = json.loads(json.dumps(request))
+            names = sorted(
+                name
+                for name in {*stored_request, *new_request}
+                if stored_request.get(name) != new_request.get(name)
+            )
             if names:
                 raise OutputError(
                     f"{self.home} holds the results of another run (different: "
@@ -197,29 +201,33 @@ class RowStore(Generic[R]):
             self._drop_unfinished()
 
     def _written(self) -> Iterable[Path]:
-        """The files that a run leaves, and that --overwrite removes."""
+        """List the files that a run leaves, and that --overwrite removes."""
         if self._verb:
             return [self.path.with_name(name) for name in VERB_FILES[self._verb]]
         return (self.path, self.meta, self.summary) if self.is_folder else (self.path, self.home)
 
     def _drop_unfinished(self) -> None:
-        """Remove what a killed run has left unfinished at the end of the rows."""
+        """Remove an unfinished row that a killed run left at the end."""
         drop_half_line(self.path)
 
 
 def claim(folder: Path, verb: str, *, overwrite: bool = False) -> None:
-    """Refuse to replace what another verb has written; with `overwrite`, remove it."""
-    own = VERB_FILES[verb]
-    check_not_input(folder / name for name in own)
-    for another, files in VERB_FILES.items():
-        if another == verb or set(own).isdisjoint(files) or not (folder / files[0]).exists():
+    """Refuse to replace files of another verb; with `overwrite`, remove them."""
+    own_files = VERB_FILES[verb]
+    check_not_input(folder / name for name in own_files)
+    for other_verb, files in VERB_FILES.items():
+        if (
+            other_verb == verb
+            or set(own_files).isdisjoint(files)
+            or not (folder / files[0]).exists()
+        ):
             continue
         if not overwrite:
-            raise OutputError(f"{folder} holds the results of `histoeval {another}`; {ADVICE}")
+            raise OutputError(f"{folder} holds the results of `histoeval {other_verb}`; {ADVICE}")
         for name in files:
             remove(folder / name)
-    is_known = overwrite or (folder / own[0]).exists()
-    if not is_known and any(_holds_something(folder / name) for name in own):
+    is_known = overwrite or (folder / own_files[0]).exists()
+    if not is_known and any(_holds_something(folder / name) for name in own_files):
         raise unknown_maker(folder)
 
 
@@ -251,7 +259,7 @@ def read_lines(
     refuse: type[HistoEvalError] = OutputError,
     advice: str = f"; {ADVICE}",
 ) -> Iterator[T]:
-    """The rows of a file of any form; the first that is none is named by its number."""
+    """Read the rows of a file in any form; an invalid line is reported by its number."""
     lines = row_lines(path)
     for number in count(1):
         try:

@@ -1,4 +1,4 @@
-"""Reports by id: the truth of a study, and what a system hands in for it.
+"""Reports by id: the truth of a study, and the submissions of systems.
 
 References and candidates lie in files of their own, as challenges keep them. A file that cannot be
 read as reports with ids at all is an `InputError`; whatever is wrong with one row or one id is a
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(\d+)(?:\.0+)?", re.ASCII)
 
 
 class ReportLine(NamedTuple):
-    """One row of a file of reports: its id and its texts, or what is wrong with them."""
+    """One row of a file of reports: its id and its texts, or their faults."""
 
     record: Record
     id: str | None
@@ -42,7 +42,7 @@ class ReportLine(NamedTuple):
 
 @dataclass(frozen=True)
 class SubmissionProblem:
-    """A fault of one row or one id of a file, and what to do about it."""
+    """A fault of one row or one id of a file."""
 
     id: str | None
     row: int | None  # counted from 1; None for a report that is not there at all
@@ -88,7 +88,7 @@ class IdMatches:
 
 
 def read_truth(path: Path) -> Truth:
-    """The references of a file or folder by id, mostly one for each id."""
+    """Read the references of a file or folder by id, mostly one for each id."""
     source = open_reports(path, several=True)
     lines = report_lines(source, several=True)
     references: dict[str, tuple[str, ...]] = {}
@@ -96,9 +96,9 @@ def read_truth(path: Path) -> Truth:
         if line.id is not None and line.problem is None and not isinstance(line.texts, Fault):
             references[line.id] = references.get(line.id, ()) + line.texts
     if not references:
-        first = next(_row_problems(lines, source), None)
-        why = f". The first problem: {first.reason}" if first else ""
-        raise InputError(f"{path} has no reference that can be used{why}")
+        first_problem = next(_row_problems(lines, source), None)
+        hint = f". The first problem: {first_problem.reason}" if first_problem else ""
+        raise InputError(f"{path} has no reference that can be used{hint}")
     problems = tuple(_row_problems(lines, source))
     return Truth(source.name, references, problems, source.sha256, source.notes)
 
@@ -106,7 +106,7 @@ def read_truth(path: Path) -> Truth:
 def read_submission(
     path: Path, truth: Truth, *, loose_ids: bool = False, longest: int | None = None
 ) -> Submission:
-    """The reports of a file or folder, checked against the ids of the truth."""
+    """Read the reports of a file or folder, and check their ids against the truth."""
     source = open_reports(path)
     lines = report_lines(source)
     for number, line in enumerate(lines):
@@ -114,31 +114,33 @@ def read_submission(
         if longest is not None and length > longest:
             fault = Fault("too_long", {"length": length, "most": longest})
             lines[number] = line._replace(texts=fault)
-    matched = match_ids(lines, truth.references, loose=loose_ids)
+    matches = match_ids(lines, truth.references, loose=loose_ids)
     reports = {
         name: report.texts[0]
         for name in truth.references
-        if (report := matched.reports.get(name)) and not isinstance(report.texts, Fault)
+        if (report := matches.reports.get(name)) and not isinstance(report.texts, Fault)
     }
     problems = [*_row_problems(lines, source)]
-    for line in matched.strangers:
-        fault = unknown_id(line, matched.near, truth.name)
-        why = fault.problem(line.record.place, source.name).message
-        meant = matched.near.get(line.id or "")
-        problems.append(SubmissionProblem(line.id, line.record.number, fault.kind, why, meant))
-    covered = {*matched.reports, *matched.near.values()}
-    for missing in truth.references:
-        if missing not in covered:
-            why = Fault("not_handed_in", {"key": missing}).problem(truth.name).message
-            problems.append(SubmissionProblem(missing, None, "missing_report", why))
+    for line in matches.strangers:
+        fault = unknown_id(line, matches.near, truth.name)
+        message = fault.problem(line.record.place, source.name).message
+        meant_id = matches.near.get(line.id or "")
+        problems.append(
+            SubmissionProblem(line.id, line.record.number, fault.kind, message, meant_id)
+        )
+    covered_ids = {*matches.reports, *matches.near.values()}
+    for missing_id in truth.references:
+        if missing_id not in covered_ids:
+            message = Fault("not_handed_in", {"key": missing_id}).problem(truth.name).message
+            problems.append(SubmissionProblem(missing_id, None, "missing_report", message))
     problems.sort(key=lambda problem: problem.row or len(lines) + 1)
     return Submission(
-        source.name, reports, tuple(problems), source.sha256, source.notes, matched.renamed
+        source.name, reports, tuple(problems), source.sha256, source.notes, matches.renamed
     )
 
 
 def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLine]:
-    """The rows of a file that has ids; a second row of one is a problem unless that is wished."""
+    """List the rows of a file with ids; a repeated id is a problem unless `several`."""
     table, layout = source.table, source.layout
     if layout.id is None and not table.keyed:
         if source.format == "text":
@@ -147,10 +149,10 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
                 "give text files on both sides, or a table with ids, or a folder with a file for "
                 "each report"
             )
-        way = argument("id_column", "NAME")
-        name_it = f"; name it: {way}" if way else ""
-        raise InputError(f"{source.name} has no column of ids, by which files are joined{name_it}")
-    seen: dict[str, str] = {}
+        option = argument("id_column", "NAME")
+        hint = f"; name it: {option}" if option else ""
+        raise InputError(f"{source.name} has no column of ids, by which files are joined{hint}")
+    place_by_id: dict[str, str] = {}
     lines = []
     for record in table.read(layout.columns):
         if record.values is None:
@@ -163,8 +165,10 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
         if isinstance(name, Fault):
             cell = record.values.get(layout.text)
             fault = cell if isinstance(cell, Fault) else name
-        elif (first := seen.setdefault(name, record.place)) != record.place and not several:
-            fault = Fault("duplicate_id", {"id": name, "earlier": first})
+        elif (
+            first_place := place_by_id.setdefault(name, record.place)
+        ) != record.place and not several:
+            fault = Fault("duplicate_id", {"id": name, "earlier": first_place})
         id_ = name if isinstance(name, str) else None
         if fault is not None:
             fault = table.named(fault)
@@ -172,39 +176,39 @@ def report_lines(source: TextSource, *, several: bool = False) -> list[ReportLin
             lines.append(ReportLine(record, id_, problem=problem, kind=fault.kind))
             continue
         texts = reference_texts(record.values, layout.text, layout, several=several)
-        named = table.named(texts) if isinstance(texts, Fault) else texts
-        lines.append(ReportLine(record, id_, named))
+        checked_texts = table.named(texts) if isinstance(texts, Fault) else texts
+        lines.append(ReportLine(record, id_, checked_texts))
     return lines
 
 
 def match_ids(
     lines: Sequence[ReportLine], truth: Iterable[str], *, loose: bool = False
 ) -> IdMatches:
-    known = set(truth)
-    usable = {line.id: line for line in lines if line.problem is None and line.id is not None}
-    reports = {name: line for name, line in usable.items() if name in known}
-    strangers = {name: line for name, line in usable.items() if name not in known}
+    truth_ids = set(truth)
+    usable_lines = {line.id: line for line in lines if line.problem is None and line.id is not None}
+    reports = {name: line for name, line in usable_lines.items() if name in truth_ids}
+    strangers = {name: line for name, line in usable_lines.items() if name not in truth_ids}
     # an id may mean the one free id of the same plain spelling, if no other may mean it
-    plain = {name: plain_id(name) for name in strangers}
-    written = Counter(plain.values())
-    meant: dict[str, list[str]] = {}
-    for name in known - reports.keys():
-        meant.setdefault(plain_id(name), []).append(name)
-    near = {
-        name: meant[key][0]
-        for name, key in plain.items()
-        if written[key] == 1 and len(meant.get(key, ())) == 1
+    plain_ids = {name: plain_id(name) for name in strangers}
+    plain_counts = Counter(plain_ids.values())
+    truth_by_plain: dict[str, list[str]] = {}
+    for name in truth_ids - reports.keys():
+        truth_by_plain.setdefault(plain_id(name), []).append(name)
+    near_ids = {
+        name: truth_by_plain[key][0]
+        for name, key in plain_ids.items()
+        if plain_counts[key] == 1 and len(truth_by_plain.get(key, ())) == 1
     }
     if loose:
-        reports |= {meant_id: strangers.pop(name) for name, meant_id in near.items()}
+        reports |= {meant_id: strangers.pop(name) for name, meant_id in near_ids.items()}
     broken = [line for line in lines if line.problem is not None]
-    return IdMatches(reports, list(strangers.values()), broken, near, near if loose else {})
+    return IdMatches(reports, list(strangers.values()), broken, near_ids, near_ids if loose else {})
 
 
 def plain_id(name: str) -> str:
-    """An id without what two files of one study write differently.
+    """Normalise an id, so that two files of one study agree on it.
 
-    That is its case and outer spaces, the folders and the ending of a file's path, and the zeros
+    Removed are case and outer spaces, the folders and the ending of a file's path, and the zeros
     that spreadsheets and data frames take from or give to a number, as in 007 and 7.0.
     """
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
@@ -217,30 +221,33 @@ def plain_id(name: str) -> str:
 
 
 def near_hint(other: str) -> str:
-    accept = argument("loose_ids")
-    return f"correct the id to {other!r}" + (accept and f", or accept such ids: {accept}")
+    option = argument("loose_ids")
+    return f"correct the id to {other!r}" + (option and f", or accept such ids: {option}")
 
 
 def how_ids_differ(meant: Mapping[str, str]) -> str:
-    """The part that all ids lack or have too much, beside the ids that they may mean."""
-    for verb, pairs in (("lack", meant.items()), ("have", [(b, a) for a, b in meant.items()])):
+    """Describe the part that all ids lack or add, compared with the ids that they may mean."""
+    for verb, pairs in (
+        ("lack", meant.items()),
+        ("have", [(id_, written) for written, id_ in meant.items()]),
+    ):
         ends = {long.removeprefix(short) if long.startswith(short) else "" for short, long in pairs}
         starts = {long.removesuffix(short) if long.endswith(short) else "" for short, long in pairs}
-        for where, parts in (("at the end", ends), ("at the start", starts)):
+        for position, parts in (("at the end", ends), ("at the start", starts)):
             if len(parts) == 1 and (part := parts.pop()):
-                return f"{verb} {part!r} {where}"
+                return f"{verb} {part!r} {position}"
     if all(written.casefold() == id_.casefold() for written, id_ in meant.items()):
         return "are written in another case"
     return "are written otherwise"
 
 
 def unknown_id(line: ReportLine, near: Mapping[str, str], truth: str = REFERENCES) -> Fault:
-    """Why a row of a system is not scored: its id is not one of what is called `truth`."""
-    other = near.get(line.id or "")
+    """Return the fault of a row whose id is not in the file called `truth`."""
+    true_id = near.get(line.id or "")
     details = {"id": line.id, "truth": truth}
-    if other is None:
+    if true_id is None:
         return Fault("unknown_id", details)
-    return Fault("near_id", {**details, "other": other, "hint": near_hint(other)})
+    return Fault("near_id", {**details, "other": true_id, "hint": near_hint(true_id)})
 
 
 def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[SubmissionProblem]:
@@ -249,12 +256,12 @@ def _row_problems(lines: Iterable[ReportLine], source: TextSource) -> Iterator[S
         if line.problem is not None:
             yield SubmissionProblem(line.id, row, line.kind, line.problem.message)
         elif isinstance(line.texts, Fault):
-            why = line.texts.problem(line.record.place, source.layout.text).message
-            yield SubmissionProblem(line.id, row, line.texts.kind, why)
+            message = line.texts.problem(line.record.place, source.layout.text).message
+            yield SubmissionProblem(line.id, row, line.texts.kind, message)
 
 
 def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
-    """Names of systems: those of their files, with the folder where two are the same."""
+    """Name systems by their files, with the folder if two are the same."""
     stems = [
         path.resolve().name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
         for path in paths
@@ -263,9 +270,9 @@ def system_names(paths: Sequence[Path], what: str = "systems") -> list[str]:
         f"{path.resolve().parent.name}/{stem}" if stems.count(stem) > 1 else stem
         for path, stem in zip(paths, stems, strict=True)
     ]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(
-            f"two {what} would be called {', '.join(twice)}: rename one of the files, or put each "
-            "into a folder of its own"
+            f"two {what} would be called {', '.join(repeated)}: rename one of the files, or put "
+            "each into a folder of its own"
         )
     return names

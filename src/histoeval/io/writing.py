@@ -31,9 +31,9 @@ _inputs: ContextVar[frozenset[FileIdentity]] = ContextVar("inputs", default=froz
 
 @contextmanager
 def protecting(inputs: Iterable[Path]) -> Iterator[None]:
-    """While this is open, nothing here replaces, removes or adds to one of these files.
+    """Keep this module from replacing, removing or extending these files meanwhile.
 
-    Links count as the file that they lead to. Folders are not searched.
+    Links count as their targets. Folders are not searched.
     """
     token = _inputs.set(_inputs.get())
     try:
@@ -45,13 +45,13 @@ def protecting(inputs: Iterable[Path]) -> Iterator[None]:
 
 def protect(inputs: Iterable[Path]) -> None:
     identities = map(_identity, inputs)
-    _inputs.set(_inputs.get() | {each for each in identities if each is not None})
+    _inputs.set(_inputs.get() | {identity for identity in identities if identity is not None})
 
 
 def check_not_input(outputs: Iterable[Path]) -> None:
-    """Refuse outputs of which one is an input, before anything is done.
+    """Refuse outputs if one of them is an input, before anything is done.
 
-    A folder may be both: files in it are looked at one by one.
+    A folder may be both: files in it are checked one by one.
     """
     inputs = _inputs.get()
     for path in outputs if inputs else ():
@@ -75,9 +75,9 @@ def file_mode() -> int:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner only."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    for folder in reversed(missing):
+    """Make a folder and its missing parents, readable by their owner only."""
+    missing_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing_folders):
         folder.mkdir(0o777 if _is_shared() else 0o700, exist_ok=True)
     path.mkdir(exist_ok=True)
 
@@ -87,14 +87,14 @@ def _is_shared() -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there and is no input."""
+    """Remove a file if it exists; refuse to remove an input."""
     check_not_input([path])
     path.unlink(missing_ok=True)
 
 
 @contextmanager
 def whole_file(path: Path, *, private: bool = True) -> Iterator[BinaryIO]:
-    """A file that appears under its name when all of it is written, or not at all."""
+    """Open a file that appears under its name only when it is written completely."""
     draft = path.with_name(f"{path.name}.part")
     check_not_input([path, draft])
     # A file takes the place of what has its name, and must not take that of a device.
@@ -113,25 +113,25 @@ def whole_file(path: Path, *, private: bool = True) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, content: bytes, *, private: bool = True) -> None:
-    """Write a whole file or none of it; one that holds no report text need not be private."""
+    """Write a whole file or none of it; files without report texts need not be private."""
     with whole_file(path, private=private) as file:
         file.write(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole file or none of it; characters that are none come escaped."""
+    """Write a whole file or none of it; lone surrogates are escaped."""
     write_whole(path, text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, content: Mapping[str, Any], *, private: bool = True) -> None:
-    """Write a whole file or none of it; names of files need not be Unicode, and come escaped."""
+    """Write a whole file or none of it; file names that are not Unicode are escaped."""
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, text.encode("utf-8", "backslashreplace"), private=private)
 
 
 @contextmanager
 def writing_to(home: Path) -> Iterator[None]:
-    """Report what the system says of files that are written: a full disk, a missing permission."""
+    """Turn an `OSError` in writing, as of a full disk, into an `OutputError`."""
     try:
         yield
     except OSError as error:
@@ -145,18 +145,20 @@ def writing_to(home: Path) -> Iterator[None]:
 def locked(
     lock: Path, home: Path, advice: str = "wait until that has ended, or give another --output"
 ) -> Iterator[None]:
-    """Keep every other process out; a lock file without a holder does not count."""
-    held = FileLock(lock, mode=file_mode(), thread_local=False)
+    """Exclude all other processes; a stale lock file does not count."""
+    file_lock = FileLock(lock, mode=file_mode(), thread_local=False)
     with writing_to(home):
         try:
-            held.acquire(blocking=False)
+            file_lock.acquire(blocking=False)
         except Timeout:
             holder = ""
             with suppress(OSError, ValueError):
                 holder = lock.read_text("utf-8").strip()
-            who = f" ({holder})" if holder.startswith("process ") else ""
-            raise OutputError(f"{home} is being written by another run{who}; {advice}") from None
-    is_soft = isinstance(held, SoftFileLock)  # its own file, on disks that have no locks
+            holder_note = f" ({holder})" if holder.startswith("process ") else ""
+            raise OutputError(
+                f"{home} is being written by another run{holder_note}; {advice}"
+            ) from None
+    is_soft = isinstance(file_lock, SoftFileLock)  # its own file, on disks that have no locks
     try:
         if not is_soft:
             with suppress(OSError):
@@ -166,4 +168,4 @@ def locked(
         if not is_soft:
             with suppress(OSError):
                 lock.unlink()
-        held.release()
+        file_lock.release()

@@ -38,11 +38,13 @@ def is_fhir(path: Path, encoding: str) -> bool:
 
 
 def open_fhir(path: Path, encoding: str, *, lines: bool) -> RecordTable:
-    """A report for each DiagnosticReport; its id is the first identifier, or else its id."""
+    """Open a file with a row per DiagnosticReport; its id is the first identifier, or its id."""
     if not lines:
         # A resource may end with the first line, and others follow.
-        first_two = list(islice(read_json_lines(path, encoding), 2))
-        lines = len(first_two) == 2 and all(record.values is not None for record in first_two)
+        first_records = list(islice(read_json_lines(path, encoding), 2))
+        lines = len(first_records) == 2 and all(
+            record.values is not None for record in first_records
+        )
     read = partial(_read_lines if lines else _read_whole, path, encoding)
     if next(read(()), None) is None:
         raise InputError(f"{path} is FHIR and has no DiagnosticReport in it")
@@ -64,7 +66,7 @@ def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
 
 
 def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:
-    """Each line by itself; observations in other lines are not looked for."""
+    """Read each line by itself; observations in other lines are not looked up."""
     number = 0
     for record in read_json_lines(path, encoding):
         if record.values is None:
@@ -76,8 +78,8 @@ def _read_lines(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[R
             yield report._replace(line=record.line)
 
 
-def _records(resources: Sequence[object], first: int, position: int) -> Iterator[Record]:
-    """The reports among resources and those of their bundles, numbered from the first."""
+def _records(resources: Sequence[object], first_number: int, position: int) -> Iterator[Record]:
+    """Yield the reports among resources and in their bundles, numbered from `first_number`."""
     by_name: dict[str, Resource] = {}
     reports: list[Resource] = []
     for address, resource in _unpacked(resources):
@@ -86,19 +88,19 @@ def _records(resources: Sequence[object], first: int, position: int) -> Iterator
             by_name[f"{resource.get('resourceType')}/{resource['id']}"] = resource
         if resource.get("resourceType") == "DiagnosticReport":
             reports.append(resource)
-    for number, report in enumerate(reports, start=first):
+    for number, report in enumerate(reports, start=first_number):
         yield _record(number, report, by_name, position)
 
 
 def _unpacked(resources: Sequence[object]) -> Iterator[tuple[str, Resource]]:
-    """Resources with the addresses that bundles give them; those of bundles are taken out."""
+    """Yield resources, unpacked from bundles, with the addresses that bundles give them."""
     for resource in _objects(resources):
         if resource.get("resourceType") != "Bundle":
             yield "", resource
             continue
         for entry in _objects(resource.get("entry")):
-            if isinstance(inner := entry.get("resource"), Mapping):
-                yield str(entry.get("fullUrl") or ""), inner
+            if isinstance(entry_resource := entry.get("resource"), Mapping):
+                yield str(entry.get("fullUrl") or ""), entry_resource
 
 
 def _record(
@@ -106,8 +108,8 @@ def _record(
 ) -> Record:
     text = _text(report, by_name)
     if isinstance(text, str) and len(text) > RECORD_LIMIT:
-        trouble = Fault("record_too_long").problem(place(number))
-        return Record(number, None, trouble, position=position)
+        problem = Fault("record_too_long").problem(place(number))
+        return Record(number, None, problem, position=position)
     identifiers = _objects(report.get("identifier"))
     values = [value for identifier in identifiers if (value := identifier.get("value"))]
     name = next(iter(values), None) or report.get("id")
@@ -119,10 +121,10 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
         return Fault("withdrawn_report", {"status": report["status"]})
     fault: Fault | None = None
     for form in _objects(report.get("presentedForm")):
-        shown = _attached(form)
-        if isinstance(shown, str) and shown.strip():
-            return shown
-        fault = fault or (shown if isinstance(shown, Fault) else None)
+        form_text = _attached(form)
+        if isinstance(form_text, str) and form_text.strip():
+            return form_text
+        fault = fault or (form_text if isinstance(form_text, Fault) else None)
     parts = [*_observations(report, by_name)]
     if conclusion := _string(report.get("conclusion")):
         parts.append(conclusion)
@@ -132,12 +134,12 @@ def _text(report: Resource, by_name: Mapping[str, Resource]) -> str | Fault:
 
 
 def _attached(form: Resource) -> str | Fault:
-    kind, _, more = str(form.get("contentType") or "text/plain").lower().partition(";")
+    kind, _, parameters = str(form.get("contentType") or "text/plain").lower().partition(";")
     if not isinstance(form.get("data"), str):
         return Fault("stored_elsewhere", {"url": _string(form.get("url")) or "nowhere"})
 
     def decode(content: bytes) -> str:
-        charset = _CHARSET.search(more)
+        charset = _CHARSET.search(parameters)
         try:
             return content.decode(charset[1] if charset else "utf-8")
         except (LookupError, UnicodeDecodeError):
@@ -147,7 +149,9 @@ def _attached(form: Resource) -> str | Fault:
 
 
 def _observations(report: Resource, by_name: Mapping[str, Resource]) -> Iterator[str]:
-    contained = {f"#{inner.get('id')}": inner for inner in _objects(report.get("contained"))}
+    contained = {
+        f"#{resource.get('id')}": resource for resource in _objects(report.get("contained"))
+    }
     for result in _objects(report.get("result")):
         name = _string(result.get("reference"))
         observation = contained.get(name) or by_name.get(name)
@@ -174,12 +178,12 @@ def _words(concept: object) -> str:
     if not isinstance(concept, Mapping):
         return ""
     displays = (_string(coding.get("display")) for coding in _objects(concept.get("coding")))
-    shown = [_string(concept.get("text")), *displays]
-    return next(filter(None, shown), "")
+    texts = [_string(concept.get("text")), *displays]
+    return next(filter(None, texts), "")
 
 
 def _objects(value: object) -> list[Resource]:
-    """The objects in a list; whatever else a sender has put there is passed over."""
+    """Return the objects in a list; anything else that a sender put there is skipped."""
     items = value if isinstance(value, list) else ()
     return [item for item in items if isinstance(item, Mapping)]
 

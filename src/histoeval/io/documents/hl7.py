@@ -54,13 +54,13 @@ class _Segment(NamedTuple):
     fields: Sequence[str]
 
     def field(self, number: int) -> str:
-        """A field by the number that the standard gives it; nothing where it is not there."""
-        at = number - 1 if self.name == "MSH" else number
-        return self.fields[at] if at < len(self.fields) else ""
+        """Return a field by its number in the standard; empty if it is missing."""
+        index = number - 1 if self.name == "MSH" else number
+        return self.fields[index] if index < len(self.fields) else ""
 
 
 def open_hl7(path: Path, encoding: str, *, named: bool) -> RecordTable:
-    """A report for each order of each message; its id is the order number.
+    """Open a file with a row per order of each message; its id is the order number.
 
     `encoding` is what the bytes look like; a message that names its own is read by that, unless the
     user has `named` one.
@@ -87,16 +87,16 @@ _TOO_LONG = Fault("record_too_long")
 
 
 def _messages(path: Path) -> Iterator[bytes]:
-    """The bytes of each message; of one that is too long, only the beginning."""
-    kept = b""
+    """Yield the bytes of each message; of one that is too long, only the beginning."""
+    buffer = b""
     with open_bytes(path) as (stream, _):
         for chunk in iter(lambda: stream.read(CHUNK), b""):
-            *whole, kept = _START.split(kept + chunk)
-            yield from (each for each in whole if _HEAD.match(each))
-            if len(kept) > RECORD_LIMIT + CHUNK:
-                kept = kept[: RECORD_LIMIT + 1]
-    if _HEAD.match(kept):
-        yield kept
+            *messages, buffer = _START.split(buffer + chunk)
+            yield from (message for message in messages if _HEAD.match(message))
+            if len(buffer) > RECORD_LIMIT + CHUNK:
+                buffer = buffer[: RECORD_LIMIT + 1]
+    if _HEAD.match(buffer):
+        yield buffer
 
 
 def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | None, str | Fault]]:
@@ -104,112 +104,123 @@ def _reports(raw: bytes, encoding: str, *, named: bool) -> Iterator[tuple[str | 
         yield None, _TOO_LONG
         return
     fields = re.split(rb"[\r\n]", raw, maxsplit=1)[0].split(raw[3:4])
-    stated = fields[17].decode("ascii", "replace") if len(fields) > 17 else ""  # MSH-18
-    stated = re.split(r"[~\\]", stated)[0].strip().upper()  # the first where there are several
-    codec = encoding if named or not stated else CHARACTER_SETS.get(stated, encoding)
+    charset = fields[17].decode("ascii", "replace") if len(fields) > 17 else ""  # MSH-18
+    charset = re.split(r"[~\\]", charset)[0].strip().upper()  # the first where there are several
+    codec = encoding if named or not charset else CHARACTER_SETS.get(charset, encoding)
     text = raw.decode(codec, BAD_BYTES).strip("\x0b\x1c\r\n")
     # The usual separators stand in for those that the first segment does not declare.
     declared = text[4:].partition(text[3])[0][:4]
-    signs = Separators(text[3], *(declared + "^~\\&"[len(declared) :]))
+    separators = Separators(text[3], *(declared + "^~\\&"[len(declared) :]))
     lines = re.split(r"[\r\n]+", text)
-    segments = [_Segment(line[:3], line.split(signs.field)) for line in lines if line.strip()]
-    kind = segments[0].field(9).replace(signs.component, "^")
-    if kind.partition("^")[0].strip().upper() not in REPORTS:
-        yield None, Fault("not_a_report", {"kind": kind or "no type"})
+    segments = [_Segment(line[:3], line.split(separators.field)) for line in lines if line.strip()]
+    message_type = segments[0].field(9).replace(separators.component, "^")
+    if message_type.partition("^")[0].strip().upper() not in REPORTS:
+        yield None, Fault("not_a_report", {"kind": message_type or "no type"})
         return
-    for name, orders in _by_order(segments, signs).items():
-        yield name, _text(orders, signs, codec)
+    for name, orders in _by_order(segments, separators).items():
+        yield name, _text(orders, separators, codec)
 
 
 def _by_order(
-    segments: Sequence[_Segment], signs: Separators
+    segments: Sequence[_Segment], separators: Separators
 ) -> Mapping[str | None, list[_Segment]]:
-    """The observations of each order, by its filler or else its placer order number.
+    """Group observations by order: its filler number, or else its placer number.
 
     Observations of a document message (MDM) follow a TXA, whose filler or document number counts.
     """
     orders: dict[str | None, list[_Segment]] = {}
-    current: str | None = None
-    withdrawn = False
+    order_number: str | None = None
+    is_withdrawn = False
     for segment in segments:
         if segment.name == "OBR":
-            current = _number(segment, (3, 2), signs)
-            withdrawn = segment.field(25).strip().upper() in WITHDRAWN
-            orders.setdefault(current, [])
+            order_number = _number(segment, (3, 2), separators)
+            is_withdrawn = segment.field(25).strip().upper() in WITHDRAWN
+            orders.setdefault(order_number, [])
         elif segment.name == "TXA":
-            current = _number(segment, (15, 14, 12), signs) or current
-            orders.setdefault(current, [])
+            order_number = _number(segment, (15, 14, 12), separators) or order_number
+            orders.setdefault(order_number, [])
         elif segment.name == "OBX":
-            observations = orders.setdefault(current, [])
-            if not withdrawn and segment.field(11).strip().upper() not in WITHDRAWN:
+            observations = orders.setdefault(order_number, [])
+            if not is_withdrawn and segment.field(11).strip().upper() not in WITHDRAWN:
                 observations.append(segment)
-    return {name: each for name, each in orders.items() if each or len(orders) == 1} or {None: []}
+    return {
+        name: observations
+        for name, observations in orders.items()
+        if observations or len(orders) == 1
+    } or {None: []}
 
 
-def _number(segment: _Segment, places: Sequence[int], signs: Separators) -> str | None:
-    for place_ in places:
-        if name := segment.field(place_).partition(signs.component)[0].strip():
-            return unescaped(name, signs, "ascii")
+def _number(segment: _Segment, field_numbers: Sequence[int], separators: Separators) -> str | None:
+    for number in field_numbers:
+        if name := segment.field(number).partition(separators.component)[0].strip():
+            return unescaped(name, separators, "ascii")
     return None
 
 
-def _text(observations: Sequence[_Segment], signs: Separators, codec: str) -> str | Fault:
-    """The text of a report: its observations, each kind under its name where there are several."""
+def _text(observations: Sequence[_Segment], separators: Separators, codec: str) -> str | Fault:
+    """Join observations to the text of a report; several kinds get their names as headings."""
     names = []
     for segment in observations:
-        code = segment.field(3).split(signs.component)
+        code = segment.field(3).split(separators.component)
         name = (code[1] if len(code) > 1 else "") or code[0]
-        names.append(unescaped(name, signs, codec).strip())
-    several = len(set(names)) > 1
+        names.append(unescaped(name, separators, codec).strip())
+    has_several_names = len(set(names)) > 1
     parts: list[str] = []
     fault: Fault | None = None
-    before = ""
+    last_name = ""
     for name, segment in zip(names, observations, strict=True):
-        value = _value(segment, signs, codec)
+        value = _value(segment, separators, codec)
         if isinstance(value, Fault):
             fault = fault or value
             continue
-        if several and name and name != before:
+        if has_several_names and name and name != last_name:
             parts.append(f"{name}:")
-        before = name
+        last_name = name
         parts.append(value)
     text = "\n".join(parts).strip("\n")
     return text if text.strip() else (fault or Fault("no_observation"))
 
 
-def _value(segment: _Segment, signs: Separators, codec: str) -> str | Fault:
+def _value(segment: _Segment, separators: Separators, codec: str) -> str | Fault:
     kind, value = segment.field(2).strip().upper(), segment.field(5)
     if kind in ("TX", "FT", "ST", ""):
-        return unescaped(value.replace(signs.repetition, "\n"), signs, codec)
+        return unescaped(value.replace(separators.repetition, "\n"), separators, codec)
     if kind == "ED":  # a document: source, type, subtype, encoding, data
-        parts = value.split(signs.component)
+        parts = value.split(separators.component)
         if len(parts) < 5:
             return Fault("no_observation")
-        data, subtype = unescaped(parts[4], signs, codec), parts[2].strip().upper()
+        data, subtype = unescaped(parts[4], separators, codec), parts[2].strip().upper()
         if parts[3].strip().upper() != "BASE64":
             return data
         return embedded_text(data, subtype, "the message", lambda raw: raw.decode(codec, BAD_BYTES))
     if kind in ("CE", "CWE", "CNE"):
-        coded = [each.split(signs.component) for each in value.split(signs.repetition)]
-        said = [(each[1] if len(each) > 1 else "") or each[0] for each in coded]
-        return unescaped("\n".join(said), signs, codec)
+        codes = [
+            repetition.split(separators.component)
+            for repetition in value.split(separators.repetition)
+        ]
+        texts = [
+            (components[1] if len(components) > 1 else "") or components[0] for components in codes
+        ]
+        return unescaped("\n".join(texts), separators, codec)
     if kind in ("NM", "SN"):
-        unit = segment.field(6).partition(signs.component)[0]
-        return unescaped(f"{value.replace(signs.component, ' ')} {unit}".strip(), signs, codec)
+        unit = segment.field(6).partition(separators.component)[0]
+        return unescaped(
+            f"{value.replace(separators.component, ' ')} {unit}".strip(), separators, codec
+        )
     return Fault("no_observation")
 
 
 def unescaped(text: str, signs: Separators, codec: str) -> str:
-    """A text with the escapes of HL7 resolved; what is no escape stays as it is."""
+    """Resolve the escapes of HL7 in a text; anything else stays as it is."""
     mark = signs.escape
     if mark not in text:
         return text
-    plain = dict(zip("FSRET", signs, strict=True))
+    separator_of_letter = dict(zip("FSRET", signs, strict=True))
 
-    def meaning(match: re.Match[str]) -> str:
+    def resolve(match: re.Match[str]) -> str:
         escape = match[1]
-        if escape in plain:
-            return plain[escape]
+        if escape in separator_of_letter:
+            return separator_of_letter[escape]
         if escape.startswith("X"):
             decoded = bytes.fromhex(escape[1:]).decode(codec, "replace")
             return decoded.replace("\r\n", "\n").replace("\r", "\n")
@@ -220,4 +231,4 @@ def unescaped(text: str, signs: Separators, codec: str) -> str:
         return "\n" if escape.startswith((".br", ".ce")) else ""
 
     quoted = re.escape(mark)
-    return re.sub(f"{quoted}({_ESCAPE}){quoted}", meaning, text)
+    return re.sub(f"{quoted}({_ESCAPE}){quoted}", resolve, text)

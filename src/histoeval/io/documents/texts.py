@@ -44,25 +44,25 @@ DOCUMENT_ENDINGS = (".docx", ".pdf")
 
 
 def text_layout(systems: Sequence[str]) -> Layout:
-    """The first path is the reference, and each other one is a system by its own name."""
+    """Layout whose first path is the reference, and each other path a system by its name."""
     if REFERENCE in systems:
         raise InputError(
             f"a candidate is called {REFERENCE!r}: give the references first, then the candidates"
         )
-    if twice := sorted({name for name in systems if systems.count(name) > 1}):
-        raise InputError(f"two candidates are called {', '.join(twice)}: rename one")
+    if repeated := sorted({name for name in systems if systems.count(name) > 1}):
+        raise InputError(f"two candidates are called {', '.join(repeated)}: rename one")
     return Layout(reference=REFERENCE, candidates=tuple(map(shown, systems)))
 
 
 def table_of_lines(
     paths: Sequence[Path], columns: Sequence[str], encoding: str | None
 ) -> tuple[RecordTable, Survey]:
-    """A row for each line, and a column for each file; the same line in each is the same case."""
+    """Open files with a row per line and a column per file; equal line numbers are one case."""
     surveys = {path: survey(path, encoding) for path in paths}
-    encodings = {path: surveyed.encoding for path, surveyed in surveys.items()}
-    whole = joined((path.name, surveys[path]) for path in paths)
+    encodings = {path: file_survey.encoding for path, file_survey in surveys.items()}
+    joint_survey = joined((path.name, surveys[path]) for path in paths)
     read = partial(_read_lines, paths, encodings, columns)
-    return RecordTable(tuple(columns), read, half_character="not_utf8"), whole
+    return RecordTable(tuple(columns), read, half_character="not_utf8"), joint_survey
 
 
 def _read_lines(
@@ -91,7 +91,7 @@ def _read_lines(
 def table_of_folders(
     folders: Sequence[Path], columns: Sequence[str], encoding: str | None
 ) -> tuple[RecordTable, Survey]:
-    """A row for each name of a file, and a column for each folder: the same name is the same case.
+    """Open folders with a row per file name and a column per folder; equal names are one case.
 
     A file that is empty or binary is the trouble of its row alone.
     """
@@ -99,21 +99,21 @@ def table_of_folders(
     surveys: list[tuple[str, Survey]] = []
     notes: list[str] = []
     for folder in folders:
-        files, unread = _reports_in(folder)
+        files, unread_count = _reports_in(folder)
         reports.append(files)
         surveys += [
             (path.relative_to(folder).as_posix(), _survey(path, encoding))
             for path in files.values()
         ]
-        if unread:
+        if unread_count:
             notes.append(
-                f"{unread:,} .docx and .pdf files of {folder.name} were not read, as it has text "
-                "files"
+                f"{unread_count:,} .docx and .pdf files of {folder.name} were not read, as it has "
+                "text files"
             )
-    whole = joined(surveys)
+    joint_survey = joined(surveys)
     read = partial(_read_files, reports, encoding, columns)
     table = RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8")
-    return table, replace(whole, notes=(*whole.notes, *notes))
+    return table, replace(joint_survey, notes=(*joint_survey.notes, *notes))
 
 
 def table_of_document(path: Path) -> tuple[RecordTable, Survey]:
@@ -129,7 +129,7 @@ def _survey(path: Path, encoding: str | None) -> Survey:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The files of a folder and the folders in it, in order, without hidden and lock files.
+    """List the files in and below a folder, in order, without hidden and lock files.
 
     macOS leaves `._report.txt` in archives, and Word `~$report.docx` beside an open document.
     """
@@ -142,7 +142,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def _reports_in(folder: Path) -> tuple[dict[str, Path], int]:
-    """The reports of a folder and the folders in it, by name without ending, in order.
+    """Map names without endings to the reports in and below a folder, in order.
 
     Where there are plain texts, documents beside them are what those were made from: they are
     counted and not read.
@@ -189,15 +189,15 @@ def _read_files(
 
 
 def _text(path: Path, encoding: str | None) -> str | Fault:
-    """The whole file, but for the end of its last line."""
+    """Read a whole file, without the end of its last line."""
     if path.stat().st_size > RECORD_LIMIT:
         return Fault("long_text")
     if path.suffix.lower() == ".docx":
         return word_text(path)
     if path.suffix.lower() == ".pdf":
         return pdf_text(path.read_bytes(), path.name)
-    settled = _survey(path, encoding).encoding
-    return path.read_bytes().decode(settled, BAD_BYTES).removesuffix("\n").removesuffix("\r")
+    file_encoding = _survey(path, encoding).encoding
+    return path.read_bytes().decode(file_encoding, BAD_BYTES).removesuffix("\n").removesuffix("\r")
 
 
 # --- Word, PDF and HTML --------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def word_text(path: Path) -> str | Fault:
     if raw.startswith(OLD_OFFICE):
         return Fault("locked_file", {"file": path.name})
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as packed, packed.open(BODY) as body:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(BODY) as body:
             content = body.read(RECORD_LIMIT + 1)
         if len(content) > RECORD_LIMIT:
             return Fault("long_text")
@@ -267,7 +267,7 @@ def demand_pypdf(name: str) -> None:
 
 
 def embedded_text(data: str, kind: str, place: str, decode: Callable[[bytes], str]) -> str | Fault:
-    """The text of a document of some kind that lies in a message as base64.
+    """Extract the text of a document that is embedded in a message as base64.
 
     Without pypdf only messages with a PDF are lost.
     """
@@ -314,7 +314,7 @@ def pdf_text(content: bytes, name: str) -> str | Fault:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Pypdf logs what it repairs, line by line; what cannot be repaired is a problem of the row."""
+    """Silence pypdf, which logs each repair; failed repairs are problems of the row."""
     log = logging.getLogger("pypdf")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -353,7 +353,7 @@ class _VisibleText(HTMLParser):
 
 
 def html_text(html: str) -> str:
-    """The text without tags: blocks on lines of their own, spaces as a browser joins them."""
+    """Strip tags: blocks become lines, spaces are joined as in a browser."""
     parser = _VisibleText()
     parser.feed(html)
     parser.close()

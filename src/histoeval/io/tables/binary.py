@@ -26,7 +26,7 @@ _INSPECT_START = re.compile(
 
 
 def open_parquet(path: Path) -> RecordTable:
-    """A table whose columns are read only where they are needed, a slice of rows at a time."""
+    """Open a table that reads only the needed columns, a slice of rows at a time."""
     import polars as pl
 
     with _refusing(f"{path} is not a Parquet file"):
@@ -50,7 +50,7 @@ def _read_parquet(path: Path, needed: Sequence[str]) -> Iterator[Record]:
 
 @contextmanager
 def _refusing(complaint: str) -> Iterator[None]:
-    """Say what polars finds wrong with a file; its panic is not even an `Exception`."""
+    """Turn errors of polars into an `InputError`; its panic is not even an `Exception`."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
@@ -60,13 +60,13 @@ def _refusing(complaint: str) -> Iterator[None]:
 
 
 def is_inspect_log(path: Path) -> bool:
-    """True for a JSON file that begins as a log of inspect_ai."""
+    """True if a JSON file begins like a log of inspect_ai."""
     with path.open("rb") as file:
         return _INSPECT_START.match(file.read(400)) is not None
 
 
 def open_inspect_log(path: Path) -> RecordTable:
-    """A table with a row for each sample; where samples were repeated, for each epoch of them."""
+    """Open a table with a row for each sample, or for each epoch of repeated samples."""
     log = _of_inspect(path, lambda log: log.read_eval_log(str(path), header_only=True))
     if log.status == "started":
         raise InputError(f"{path} is of an evaluation that has not finished; wait for it")

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the reference, the candidates, the id, the system, or the text."""
+"""Roles of the columns of a table: reference, candidates, id, system, or text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -59,13 +59,13 @@ class TableLayout(Noun):
     @property
     def columns(self) -> tuple[str, ...]:
         roles = dict(self).values()
-        named = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        names = [name for role in roles for name in (role if isinstance(role, tuple) else (role,))]
+        return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def identity(self) -> dict[str, object]:
-        """The columns as results depend on them; further references only where there are any."""
-        unused = set() if getattr(self, "more_references", ()) else {"more_references"}
-        return self.model_dump(mode="json", exclude=unused)
+        """Return the columns that results depend on; further references only if there are any."""
+        excluded = set() if getattr(self, "more_references", ()) else {"more_references"}
+        return self.model_dump(mode="json", exclude=excluded)
 
 
 L = TypeVar("L", bound=TableLayout)
@@ -94,7 +94,7 @@ class CaseLayout(TableLayout):
 
 
 def layout_of(table: RecordTable, named: Columns, file: str, *, several: bool = False) -> Layout:
-    """Settle the columns of a table of pairs: those that were named, and a guess at the others.
+    """Choose the columns of a table of pairs: those that were named, and a guess at the others.
 
     Rows that bring their id with them need no column for it. `several` takes numbered columns of
     references together.
@@ -103,27 +103,27 @@ def layout_of(table: RecordTable, named: Columns, file: str, *, several: bool = 
     references = _numbered_references(columns, named.reference, "reference") if several else ()
     if references:
         named = named.model_copy(update={"reference": references[0]})
-    taken = [named.reference, *named.candidates, named.id, named.system]
-    demand_columns(taken, columns, file)
+    taken_columns = [named.reference, *named.candidates, named.id, named.system]
+    demand_columns(taken_columns, columns, file)
     if len(set(named.candidates)) < len(named.candidates):
         raise InputError(f"a candidate column is named twice: {', '.join(named.candidates)}")
-    reference = named.reference or _preferred("reference", columns, taken)
+    reference = named.reference or _preferred("reference", columns, taken_columns)
     if reference is None:
         raise _no_reference(file, columns)
-    id_ = named.id or _preferred("id", columns, [*taken, reference])
-    free = [name for name in columns if name not in (*taken, reference, id_)]
+    id_ = named.id or _preferred("id", columns, [*taken_columns, reference])
+    free_columns = [name for name in columns if name not in (*taken_columns, reference, id_)]
     by_name = columns_by_name(columns)
-    rated = tuple(name for name in free if f"scoring_{normalised(name)}" in by_name)
-    called = tuple(name for name in free if _is_candidate(normalised(name)))
-    candidates = named.candidates or rated or called
-    candidates = candidates or _like_reports(table, reference, free, file)
+    rated_columns = tuple(name for name in free_columns if f"scoring_{normalised(name)}" in by_name)
+    named_candidates = tuple(name for name in free_columns if _is_candidate(normalised(name)))
+    candidates = named.candidates or rated_columns or named_candidates
+    candidates = candidates or _like_reports(table, reference, free_columns, file)
     system = named.system
     if system is None and len(candidates) == 1:
-        system = _preferred("system", free, candidates)
+        system = _preferred("system", free_columns, candidates)
     if table.keyed:
         id_ = named.id
     elif id_ is None:
-        id_ = _naming(table, free, (*candidates, system), system)
+        id_ = _naming(table, free_columns, (*candidates, system), system)
     if system is not None and len(candidates) > 1:
         raise InputError(
             f"in {file}, {system!r} is to name the system of each row, and there are "
@@ -149,7 +149,7 @@ def text_layout_of(
     *,
     several: bool = False,
 ) -> TextLayout:
-    """Settle the columns of a table of single texts, guessing those that were not named."""
+    """Choose the columns of a table of single texts, guessing those that were not named."""
     columns = table.columns
     references = _numbered_references(columns, text, "reference", "text") if several else ()
     if references:
@@ -173,9 +173,9 @@ def case_layout_of(
         tuple(name for name in columns if normalised(name).startswith(kind))
         for kind in (AUGMENTED, ATTACKED)
     )
-    taken = {image, specimen, *augmented, *attacked} - {text, id_}
-    text = text or _preferred("report", columns, tuple(taken))
-    layout = text_layout_of(table, text, id_, file, tuple(taken))
+    taken_columns = {image, specimen, *augmented, *attacked} - {text, id_}
+    text = text or _preferred("report", columns, tuple(taken_columns))
+    layout = text_layout_of(table, text, id_, file, tuple(taken_columns))
     return CaseLayout(
         report=layout.text,
         id=layout.id,
@@ -189,7 +189,7 @@ def case_layout_of(
 def reference_texts(
     values: Mapping[str, object], column: str, layout: Layout | TextLayout, *, several: bool
 ) -> tuple[str, ...] | Fault:
-    """The references of a row, or what is wrong with one of them.
+    """Return the references of a row, or the fault of one of them.
 
     A list of texts is that many references where `several` says so. Of numbered columns those that
     are empty are passed over, as long as one is not.
@@ -200,17 +200,19 @@ def reference_texts(
     if several and layout.more_references:
         cells += [values.get(name) for name in layout.more_references]
         kinds = [getattr(text_of(cell), "kind", "") for cell in cells]
-        filled = [cell for cell, kind in zip(cells, kinds, strict=True) if kind not in _NOTHING]
-        cells = filled or cells[:1]
+        filled_cells = [
+            cell for cell, kind in zip(cells, kinds, strict=True) if kind not in _NOTHING
+        ]
+        cells = filled_cells or cells[:1]
     texts = [text_of(text) for cell in cells for text in (_items(cell) or [cell])]
     fault = next((text for text in texts if isinstance(text, Fault)), None)
     return fault or tuple(text for text in texts if isinstance(text, str))
 
 
 def how_to_take() -> str:
-    """The option that takes several references together, where the caller has one."""
-    way = argument("several_references", "best") or argument("references", "best")
-    return way and f", or take several together: {way}"
+    """Advise the option for several references, if the caller has one."""
+    option = argument("several_references", "best") or argument("references", "best")
+    return option and f", or take several together: {option}"
 
 
 def _items(cell: object) -> Sequence[object]:
@@ -218,63 +220,69 @@ def _items(cell: object) -> Sequence[object]:
 
 
 def notes_on(layout: Layout, named: Columns, *, keyed: bool) -> tuple[str, ...]:
-    """Which columns were guessed, and that rows are numbered where none names them."""
+    """Note the guessed columns, and that rows are numbered if no column names them."""
     roles: dict[str, Sequence[str | None]] = {
         "id": [] if named.id else [layout.id],
         "reference": [] if named.reference else [layout.reference],
         "candidate": [] if named.candidates else layout.candidates,
         "system": [] if named.system else [layout.system],
     }
-    several = " (a system each)" if len(roles["candidate"]) > 1 else ""
-    notes = [note + several for note in taken_note(roles)]
+    several_note = " (a system each)" if len(roles["candidate"]) > 1 else ""
+    notes = [note + several_note for note in taken_note(roles)]
     if layout.id is None and not keyed:
-        way = argument("id_column", "NAME")
-        notes.append("no column of ids: rows are numbered from 0" + (way and f"; name one: {way}"))
+        option = argument("id_column", "NAME")
+        notes.append(
+            "no column of ids: rows are numbered from 0" + (option and f"; name one: {option}")
+        )
     return tuple(notes)
 
 
 def taken_note(guessed: Mapping[str, Sequence[str | None]]) -> list[str]:
-    taken = [
+    taken_columns = [
         f"{', '.join(map(repr, names))} as {role}"
         for role, names in guessed.items()
         if names and names[0] is not None
     ]
-    return [shown(f"columns used: {', '.join(taken)}")] if taken else []
+    return [shown(f"columns used: {', '.join(taken_columns)}")] if taken_columns else []
 
 
 def demand_columns(named: Sequence[str | None], columns: Sequence[str], file: str | Path) -> None:
     for name in named:
         if name is not None and name not in columns:
-            near = did_you_mean(name, columns)
-            raise InputError(f"{file} has no column {name!r}{near}{columns_found(columns)}")
+            hint = did_you_mean(name, columns)
+            raise InputError(f"{file} has no column {name!r}{hint}{columns_found(columns)}")
 
 
 def columns_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Columns by their names as these are compared; of two equal ones, the left."""
+    """Map normalised names to columns; of two equal ones, the left."""
     return {normalised(name): name for name in reversed(columns)}
 
 
 def recognised(columns: Sequence[str], named: Columns) -> int:
     """Count the names that are known or were named: a measure of being a header."""
-    wanted = {named.reference, *named.candidates, named.id, named.system}
-    known = _names_of(*HEADINGS)
-    return sum(name in wanted or normalised(name) in known for name in columns)
+    named_columns = {named.reference, *named.candidates, named.id, named.system}
+    known_names = _names_of(*HEADINGS)
+    return sum(name in named_columns or normalised(name) in known_names for name in columns)
 
 
 def numbered_columns(columns: Sequence[str], *roles: str) -> tuple[str, ...]:
-    """Columns of a role that are numbered, as `reference_1`, with the one that has no number."""
-    known = _names_of(*roles)
-    return tuple(name for name in columns if normalised(name).rstrip(digits).rstrip("_") in known)
+    """List the numbered columns of a role, as `reference_1`, with the one without a number."""
+    known_names = _names_of(*roles)
+    return tuple(
+        name for name in columns if normalised(name).rstrip(digits).rstrip("_") in known_names
+    )
 
 
-def _numbered_references(columns: Sequence[str], named: str | None, *roles: str) -> tuple[str, ...]:
-    """Columns of several references, where nobody has named one column."""
-    numbered = numbered_columns(columns, *roles) if named is None else ()
+def _numbered_references(
+    columns: Sequence[str], requested: str | None, *roles: str
+) -> tuple[str, ...]:
+    """List the columns of several references, unless one column was named."""
+    numbered = numbered_columns(columns, *roles) if requested is None else ()
     return numbered if len(numbered) > 1 else ()
 
 
 def normalised(name: str) -> str:
-    """A column name as it is compared: `Ground Truth` and `ground-truth` are the same."""
+    """Normalise a column name: `Ground Truth` and `ground-truth` are the same."""
     return re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
 
 
@@ -283,64 +291,91 @@ def _names_of(*roles: str) -> list[str]:
     return [name for role in roles for name in names[role]]
 
 
-def _preferred(role: str, columns: Sequence[str], taken: Sequence[str | None] = ()) -> str | None:
-    """The column with the most preferred name for a role; of two equal ones, the left."""
-    by_name = columns_by_name([name for name in columns if name not in taken])
+def _preferred(
+    role: str, columns: Sequence[str], taken_columns: Sequence[str | None] = ()
+) -> str | None:
+    """Return the column with the most preferred name for a role; of equal ones, the left."""
+    by_name = columns_by_name([name for name in columns if name not in taken_columns])
     return next((by_name[name] for name in _names_of(role) if name in by_name), None)
 
 
 def _is_candidate(name: str) -> bool:
-    """True for the name of a candidate, with or without that of a system behind it."""
-    known = _names_of("candidate")
-    rests = [name.removeprefix(f"{each}_") for each in known if name.startswith(f"{each}_")]
-    last_words = {rest.rpartition("_")[2] for rest in rests}
-    is_said_of_one = not last_words.isdisjoint(_names_of("not_a_system"))
-    return name in known or (bool(rests) and not is_said_of_one)
+    """True for the name of a candidate, with or without a system behind it."""
+    known_names = _names_of("candidate")
+    suffixes = [
+        name.removeprefix(f"{known_name}_")
+        for known_name in known_names
+        if name.startswith(f"{known_name}_")
+    ]
+    last_words = {suffix.rpartition("_")[2] for suffix in suffixes}
+    has_excluded_word = not last_words.isdisjoint(_names_of("not_a_system"))
+    return name in known_names or (bool(suffixes) and not has_excluded_word)
 
 
 def _like_reports(
-    table: RecordTable, reference: str, free: Sequence[str], file: str
+    table: RecordTable, reference: str, free_columns: Sequence[str], file: str
 ) -> tuple[str, ...]:
-    """Columns that hold reports by what stands in them, where no name says which do.
+    """List columns whose content looks like reports, if no name tells them.
 
     A column counts if its texts share words with the references beside them and are not much
     shorter. Where another column of texts could be meant as well, the user must say which.
     """
     other_roles = _names_of("id", "system", "name")
     words = set(_names_of("not_a_report"))
-    open_ = [
+    possible_columns = [
         name
-        for name in free
+        for name in free_columns
         if normalised(name) not in other_roles and words.isdisjoint(normalised(name).split("_"))
     ]
     rows = [
         record.values
-        for record in islice(table.read((reference, *open_)), ROWS_LOOKED_AT)
+        for record in islice(table.read((reference, *possible_columns)), ROWS_LOOKED_AT)
         if record.values is not None
     ]
     is_like: dict[str, bool] = {}
-    for name in open_:
+    for name in possible_columns:
         pairs = [(row.get(reference), row.get(name)) for row in rows]
-        texts = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+        texts = [
+            (reference_text, candidate_text)
+            for reference_text, candidate_text in pairs
+            if isinstance(reference_text, str) and isinstance(candidate_text, str)
+        ]
         if 2 * sum(len(text.split()) > 1 for _, text in texts) <= len(rows):
             continue  # most cells hold no text of at least two words, and so no report
-        words_of = [[set(_WORD.findall(text.casefold())) for text in both] for both in texts]
-        shared = median(len(a & b) / max(1, min(len(a), len(b))) for a, b in words_of)
-        lengths = [median(len(text.split()) for text in side) for side in zip(*texts, strict=True)]
-        is_like[name] = shared >= SHARED and lengths[1] >= SHARED * lengths[0]
+        word_sets = [[set(_WORD.findall(text.casefold())) for text in pair] for pair in texts]
+        overlap = median(
+            len(reference_words & candidate_words)
+            / max(1, min(len(reference_words), len(candidate_words)))
+            for reference_words, candidate_words in word_sets
+        )
+        lengths = [
+            median(len(text.split()) for text in column_texts)
+            for column_texts in zip(*texts, strict=True)
+        ]
+        is_like[name] = overlap >= SHARED and lengths[1] >= SHARED * lengths[0]
     if not is_like or not all(is_like.values()):
         raise _no_column(file, "candidate", table.columns, tuple(is_like))
     return tuple(is_like)
 
 
 def _naming(
-    table: RecordTable, columns: Sequence[str], taken: Sequence[str | None], system: str | None
+    table: RecordTable,
+    columns: Sequence[str],
+    taken_columns: Sequence[str | None],
+    system: str | None,
 ) -> str | None:
-    """A column that names rows: called so, with a different name in each row of a system."""
-    free = [name for name in columns if name not in taken]
-    called = [name for usual in _names_of("name") for name in free if normalised(name) == usual]
-    called += [name for name in free if normalised(name).rpartition("_")[2] in ("id", "uid")]
-    for column in dict.fromkeys(called):
+    """Find a column that names rows: called so, and unique for each system."""
+    free_columns = [name for name in columns if name not in taken_columns]
+    id_columns = [
+        name
+        for usual_name in _names_of("name")
+        for name in free_columns
+        if normalised(name) == usual_name
+    ]
+    id_columns += [
+        name for name in free_columns if normalised(name).rpartition("_")[2] in ("id", "uid")
+    ]
+    for column in dict.fromkeys(id_columns):
         rows = table.read((column, *([system] if system else ())))
         names = [
             (record.values.get(column), record.values.get(system or ""))
@@ -352,18 +387,22 @@ def _naming(
     return None
 
 
-def _guessed_text(columns: Sequence[str], taken: Sequence[str | None], file: str) -> str:
-    """The column called text, or the only one that has one of the other usual names."""
-    usual = _names_of("text", "reference")
-    plain = {name: normalised(name) for name in columns if name not in taken}
-    named = [name for name, n in plain.items() if n in usual or _is_candidate(n)]
-    guesses = [name for name in named if plain[name] == "text"] or named
+def _guessed_text(columns: Sequence[str], taken_columns: Sequence[str | None], file: str) -> str:
+    """Return the column called text, or the only one with another usual name."""
+    usual_names = _names_of("text", "reference")
+    plain_names = {name: normalised(name) for name in columns if name not in taken_columns}
+    text_columns = [
+        name
+        for name, plain_name in plain_names.items()
+        if plain_name in usual_names or _is_candidate(plain_name)
+    ]
+    guesses = [name for name in text_columns if plain_names[name] == "text"] or text_columns
     if len(guesses) == 1:
         return guesses[0]
     if len(numbered_columns(guesses or columns, "reference")) > 1:
         raise _no_reference(file, columns)
-    what = "more than one column that may hold the text" if guesses else "no column for the text"
-    raise InputError(f"{file} has {what}; {_name_it('text')}{columns_found(guesses or columns)}")
+    problem = "more than one column that may hold the text" if guesses else "no column for the text"
+    raise InputError(f"{file} has {problem}; {_name_it('text')}{columns_found(guesses or columns)}")
 
 
 def _readable(layout: L, file: str) -> L:
@@ -376,11 +415,11 @@ def _readable(layout: L, file: str) -> L:
 
 
 def _no_reference(file: str, columns: Sequence[str]) -> InputError:
-    several = numbered_columns(columns, "reference")
-    if len(several) < 2:
+    numbered = numbered_columns(columns, "reference")
+    if len(numbered) < 2:
         return _no_column(file, "reference", columns)
     return InputError(
-        f"{file} has several columns of references ({', '.join(map(shown, several))}); "
+        f"{file} has several columns of references ({', '.join(map(shown, numbered))}); "
         f"{_name_it('reference')}{how_to_take()}"
     )
 
@@ -388,20 +427,20 @@ def _no_reference(file: str, columns: Sequence[str]) -> InputError:
 def _no_column(
     file: str, role: str, columns: Sequence[str], likely: Sequence[str] = ()
 ) -> InputError:
-    meant = f" (perhaps {' or '.join(map(repr, likely))})" if likely else ""
+    suggestion = f" (perhaps {' or '.join(map(repr, likely))})" if likely else ""
     return InputError(
-        f"{file} has no column for the {role}{meant}; {_name_it(role)}{columns_found(columns)}"
+        f"{file} has no column for the {role}{suggestion}; {_name_it(role)}{columns_found(columns)}"
     )
 
 
 def _name_it(role: str) -> str:
-    """Advice: the argument that names the column, or else the name that it should have."""
-    way = argument(f"{role}_column", "NAME")
-    usual = "report" if role == "text" else role
-    return f"name it: {way}" if way else f"call it {usual!r}"
+    """Advise the argument that names the column, or else the name that it should have."""
+    option = argument(f"{role}_column", "NAME")
+    default_name = "report" if role == "text" else role
+    return f"name it: {option}" if option else f"call it {default_name!r}"
 
 
 def columns_found(columns: Sequence[str]) -> str:
-    """The columns there are, for whoever has named one that is not."""
+    """List the existing columns, for a message about a missing one."""
     names = [shown(name if len(name) <= 40 else f"{name[:40]}…") for name in columns[:20]]
     return f". Columns found: {', '.join(map(repr, names))}{' …' if len(columns) > 20 else ''}"

@@ -31,12 +31,12 @@ _PROOF = re.compile(rf"\A'(?={_FORMULA.pattern})")  # '=1 is =1 with a proof, ''
 
 
 def formula_proof(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: with an apostrophe before = + - @."""
+    """Keep spreadsheets from reading a cell as a formula: put an apostrophe before = + - @."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def csv_text(records: Sequence[Mapping[str, Any]], line_end: str = "\n") -> str:
-    """Records as CSV, with every column that any of them has; no cell of it is a formula."""
+    """Format records as CSV, with all columns of any record; no cell is a formula."""
     names = list(dict.fromkeys(name for record in records for name in record))
     text = StringIO()
     writer = csv.writer(text, lineterminator=line_end)
@@ -52,7 +52,7 @@ class RecordTooLongError(Exception):
 
 
 def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -> RecordTable:
-    """A table whose columns are split by one of these characters, the one that fits its header."""
+    """Open a table, split by the delimiter that fits its header best."""
     csv.field_size_limit(max(csv.field_size_limit(), 2 * RECORD_LIMIT))
     with open_lines(path, encoding) as lines:
         line = next((line for line in lines if not line.isspace()), None)
@@ -72,8 +72,8 @@ def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -
         except (csv.Error, RecordTooLongError) as error:
             raise InputError(f"the header of {path} cannot be read: {error}") from error
     counts = Counter(name for name in columns if name)
-    if twice := [shown(name) for name, count in counts.items() if count > 1]:
-        raise InputError(f"{path} has more than one column called {', '.join(map(repr, twice))}")
+    if repeated := [shown(name) for name, count in counts.items() if count > 1]:
+        raise InputError(f"{path} has more than one column called {', '.join(map(repr, repeated))}")
     read = partial(_read, path, encoding, delimiter, columns)
     return RecordTable(columns, read, half_character="not_utf8")
 
@@ -81,7 +81,7 @@ def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -
 def _read(
     path: Path, encoding: str, delimiter: str, columns: Sequence[str], _needed: Sequence[str]
 ) -> Iterator[Record]:
-    is_own = tuple(columns[: len(OWN_HEADER)]) == OWN_HEADER
+    is_generated = tuple(columns[: len(OWN_HEADER)]) == OWN_HEADER
     with open_lines(path, encoding) as lines:
         reader = RecordReader(lines, delimiter)
         reader.header()
@@ -90,7 +90,7 @@ def _read(
                 problem = cells.problem(place(number, line, lines.number))
                 yield Record(number, None, problem, line, lines.position())
                 continue
-            texts = [_PROOF.sub("", cell) for cell in cells] if is_own else cells
+            texts = [_PROOF.sub("", cell) for cell in cells] if is_generated else cells
             values = dict(zip(columns, texts, strict=True))
             yield Record(number, values, None, line, lines.position())
 
@@ -103,7 +103,7 @@ _QUOTE_REASONS = {
 
 
 class RecordReader:
-    """Python's csv reader, with a memory of the physical lines it took for the last record."""
+    """Python's csv reader; it remembers the physical lines of the last record."""
 
     def __init__(self, lines: Lines, delimiter: str) -> None:
         self._lines = lines
@@ -127,23 +127,23 @@ class RecordReader:
         return line
 
     def header(self) -> tuple[str, ...]:
-        """The first record that is not blank, which says how many columns all have."""
+        """Read the first record that is not blank; it sets the number of columns."""
         while not (fields := self._record()):
             pass
         self._width = len(fields)
         return tuple(fields)
 
     def _record(self) -> list[str]:
-        """The fields of the next record; none at all for a blank line."""
+        """Read the fields of the next record; none for a blank line."""
         self._taken = []
         self._size = 0
         fields = next(self._csv)
         return [] if len(fields) == 1 and not fields[0].strip() else fields
 
     def records(self) -> Iterator[tuple[int, list[str] | Fault]]:
-        """Each record, or what is wrong with it, with the number of its first line.
+        """Yield each record or its fault, with the number of its first line.
 
-        What follows on a record that is too long is its rest, up to the next good one.
+        After a record that is too long, lines are skipped up to the next good one.
         """
         while True:
             line = self._lines.number + 1
@@ -154,8 +154,8 @@ class RecordReader:
             except RecordTooLongError:
                 outcome: list[str] | Fault = self._give_back(Fault("record_too_long"))
             except csv.Error as error:
-                told = (said for part, said in _QUOTE_REASONS.items() if part in str(error))
-                reason = next(told, "text stands after a closing one")
+                reasons = (text for part, text in _QUOTE_REASONS.items() if part in str(error))
+                reason = next(reasons, "text stands after a closing one")
                 outcome = self._give_back(Fault("broken_quotes", {"reason": reason}))
             else:
                 if not fields:
@@ -182,13 +182,13 @@ class RecordReader:
         return fields
 
     def _give_back(self, fault: Fault) -> Fault:
-        """Have the broken record be its first line only; the others may be rows of their own."""
+        """Reduce the broken record to its first line; the others may be rows of their own."""
         self._uncertain = True
         self._lines.take_back(self._taken[1:])
         return fault
 
     def _has_stray_quote(self, record: str) -> bool:
-        """True if a quote stands elsewhere than around a field, as where a text was cut."""
+        """True if a quote is not around a field, as in a text that was cut."""
         edge = re.escape(self._delimiter)
         quoted = rf'(?<![^{edge}])"[^"]*(?:""[^"]*)*"(?=[{edge}\r\n]|\Z)'
         return '"' in re.sub(quoted, "", record)

@@ -1,4 +1,4 @@
-"""From bytes to text: a file's encoding and hash in one pass, and its lines in constant memory."""
+"""Decoding files: encoding and hash in one pass, and lines in constant memory."""
 
 import codecs
 import gzip
@@ -69,7 +69,7 @@ BAD_BYTES = "histoeval.bad_bytes"
 def _mark_bad_bytes(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    return "".join(chr(0xDC00 + b) for b in error.object[error.start : error.end]), error.end
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
 
 
 codecs.register_error(BAD_BYTES, _mark_bad_bytes)
@@ -91,7 +91,7 @@ class _Letters:
         self._carried = "\n"
 
     def judge(self, text: str) -> None:
-        """Judge all bytes in a row but the last ones, whose right neighbour is not known yet."""
+        """Judge all bytes but the last ones, whose right neighbour is not known yet."""
         text = self._carried + text
         self._carried = text[-_LONGEST_RUN - 1 :]
         if text.isascii():
@@ -114,24 +114,26 @@ def survey(path: Path, encoding: str | None = None, *, any_content: bool = False
     """
     letters = _Letters()
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    digest, size, nulls, head = hashlib.sha256(), 0, 0, b""
+    digest, size, null_count, head = hashlib.sha256(), 0, 0, b""
     with open_bytes(path) as (stream, _):
         while chunk := stream.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
-            nulls += chunk.count(0)
+            null_count += chunk.count(0)
             head = head or chunk[:4]
             letters.judge(decoder.decode(chunk))
     letters.judge(decoder.decode(b"", final=True) + "\n")
     if not size and not any_content:
         raise InputError(f"{path} is empty")
-    marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
-    if encoding is None and not any_content and marked in (None, "utf-8-sig"):
+    marked_encoding = next(
+        (name for mark, name in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None
+    )
+    if encoding is None and not any_content and marked_encoding in (None, "utf-8-sig"):
         kinds = (kind for start, kind in BINARY_BEGINNINGS.items() if head.startswith(start))
         null_kind = "a binary file, or UTF-16 without the mark that says so"
-        if kind := next(kinds, null_kind if nulls * 20 > size else None):
+        if kind := next(kinds, null_kind if null_count * 20 > size else None):
             raise InputError(f"{path} is not a text file: it looks like {kind}")
-    name, note = marked or "utf-8", ""
+    name, note = marked_encoding or "utf-8", ""
     if encoding is not None:
         try:
             "a".encode(encoding)
@@ -141,13 +143,17 @@ def survey(path: Path, encoding: str | None = None, *, any_content: bool = False
             ) from None
         name = codecs.lookup(encoding).name
         # A mark that was seen stays known.
-        name = marked if marked and name.startswith(marked.removesuffix("-sig")) else name
-    elif marked is None and letters.bad and (letters.good or letters.unlikely):
+        name = (
+            marked_encoding
+            if marked_encoding and name.startswith(marked_encoding.removesuffix("-sig"))
+            else name
+        )
+    elif marked_encoding is None and letters.bad and (letters.good or letters.unlikely):
         note = "some bytes are not UTF-8; the rows that hold them are refused"
-    elif marked is None and letters.bad:
+    elif marked_encoding is None and letters.bad:
         name, spelling = ("cp1252", "Windows-1252") if letters.windows else ("latin-1", "Latin-1")
-        way = argument("encoding", "NAME")
-        note = f"not UTF-8; read as {spelling}" + (way and f" (if that is wrong, give {way})")
+        option = argument("encoding", "NAME")
+        note = f"not UTF-8; read as {spelling}" + (option and f" (if that is wrong, give {option})")
     return Survey(path.stat().st_size, digest.hexdigest(), name, (note,) if note else ())
 
 
@@ -159,7 +165,7 @@ def survey_binary(path: Path) -> Survey:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[tuple[io.BufferedReader | gzip.GzipFile, io.BufferedReader]]:
-    """The content of a file, unpacked if it is a .gz, and the file as it lies on the disk."""
+    """Open a file, unpacked if it is a .gz, and the raw file on disk."""
     try:
         with path.open("rb") as raw:
             if path.suffix.lower() == ".gz":
@@ -176,7 +182,7 @@ def open_bytes(path: Path) -> Iterator[tuple[io.BufferedReader | gzip.GzipFile, 
 
 
 def joined(surveys: Iterable[tuple[str, Survey]]) -> Survey:
-    """Several named files as one: sizes added, hash over the list of their hashes and names."""
+    """Survey several named files as one: sizes are added, hashes and names hashed together."""
     digest, size = hashlib.sha256(), 0
     encodings: set[str] = set()
     notes: dict[str, None] = {}
@@ -192,8 +198,8 @@ def joined(surveys: Iterable[tuple[str, Survey]]) -> Survey:
 class Lines:
     """An iterator over physical lines, ends of line included; lines can be taken back.
 
-    A line over the limit comes cut just above it, and the rest of it is passed over, so that
-    no line can fill the memory and whoever reads can tell by the length.
+    A line over the limit is cut just above it and the rest is skipped, so that no line can
+    fill the memory and readers can tell by the length.
     """
 
     def __init__(self, text: TextIO, position: Callable[[], int]) -> None:
@@ -209,9 +215,9 @@ class Lines:
         if self._returned:
             line = self._returned.pop()
         elif line := self._read(RECORD_LIMIT + 1):
-            rest = line if len(line) > RECORD_LIMIT else ""
-            while rest and not rest.endswith(("\n", "\r")):
-                rest = self._read(CHUNK)
+            remainder = line if len(line) > RECORD_LIMIT else ""
+            while remainder and not remainder.endswith(("\n", "\r")):
+                remainder = self._read(CHUNK)
         else:
             raise StopIteration
         self.number += 1
@@ -223,7 +229,7 @@ class Lines:
 
 
 def read_start(path: Path, encoding: str, characters: int) -> tuple[str, int]:
-    """The first characters of a file, ends of line untouched, and the place reached on the disk."""
+    """Read the first characters of a file, keeping line ends, and the position reached on disk."""
     with open_bytes(path) as (stream, raw):
         text = io.TextIOWrapper(stream, encoding, BAD_BYTES, newline="")
         return text.read(characters), raw.tell()
@@ -231,7 +237,7 @@ def read_start(path: Path, encoding: str, characters: int) -> tuple[str, int]:
 
 @contextmanager
 def open_lines(path: Path, encoding: str) -> Iterator[Lines]:
-    """The lines of a file, ends of line untouched.
+    """Open the lines of a file, keeping line ends.
 
     A line ends at a line feed. A carriage return ends one only in a file, of very old make, that
     has no line feeds; elsewhere it is part of the text, and lines must not shift because of it.

@@ -65,7 +65,7 @@ def _object(line: str) -> dict[str, object] | Fault:
 
 
 def bad_byte(text: str) -> Fault | None:
-    """The first byte of a piece of JSON that could not be decoded."""
+    """Return the fault of the first byte that could not be decoded, if any."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -78,16 +78,16 @@ def _demand_object(value: object) -> dict[str, object] | Fault:
 
 
 def _reason(message: str, position: int) -> str:
-    """Python's complaint about broken JSON, with the place counted from 1."""
+    """Format Python's complaint about broken JSON, with the position counted from 1."""
     return f"{message.removesuffix(' at')} at character {position + 1}"
 
 
 class BrokenDocumentError(Exception):
-    """From here on the text is not JSON."""
+    """The rest of the text is not JSON."""
 
 
 class DocumentShape(NamedTuple):
-    """Where the rows are: in a list, in the list that is one member, or the members themselves.
+    """Location of the rows: a list, a list in one member, or the members themselves.
 
     The members are objects (`mapping`) or mostly reports (`texts`).
     """
@@ -97,7 +97,7 @@ class DocumentShape(NamedTuple):
 
 
 class Walk:
-    """A way through one JSON text, forwards only, value by value; `raw` is the last one's text."""
+    """Forward reader of one JSON text, value by value; `raw` is the text of the last value."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.raw = text, 0, ""
@@ -105,13 +105,13 @@ class Walk:
         self._decode = json.JSONDecoder(object_pairs_hook=self.repeated).raw_decode
 
     def peek(self) -> str:
-        """The next character that is not a space; none at the end."""
+        """Return the next character that is not a space; empty at the end."""
         space = _SPACE.match(self.text, self.at)
         self.at = space.end() if space else self.at
         return self.text[self.at : self.at + 1]
 
     def take(self, character: str) -> None:
-        """Step over one character, which must be this; with none, over the end."""
+        """Step over this character; an empty one stands for the end of the text."""
         if self.peek() != character:
             expected = f"Expecting {character!r}" if character else "Extra data"
             raise BrokenDocumentError(_reason(expected, self.at))
@@ -129,9 +129,9 @@ class Walk:
         return value
 
     def inside(self, brackets: str) -> Iterator[str]:
-        """The keys of an object, or as many empty ones as a list has values.
+        """Yield the keys of an object, or an empty key for each value of a list.
 
-        Whoever asks must read the value of each.
+        The caller must read the value after each key.
         """
         self.take(brackets[0])
         while self.peek() != brackets[1]:
@@ -146,7 +146,7 @@ class Walk:
 
 
 def open_json(path: Path, encoding: str) -> RecordTable:
-    """A table from a list of objects, a list inside an object, or objects by their ids."""
+    """Open a list of objects, a list inside an object, or objects by their ids as a table."""
     shape = _shape(Walk(_whole(path, encoding)), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
@@ -166,15 +166,15 @@ def _whole(path: Path, encoding: str) -> str:
 
 
 def _shape(walk: Walk, path: Path) -> DocumentShape:
-    """Where in the document the rows are. A list says so at once, an object only at its end."""
-    start = walk.peek()
-    if start == "[":
+    """Locate the rows in a document: a list at once, an object only at its end."""
+    first_character = walk.peek()
+    if first_character == "[":
         return DocumentShape("list")
-    if start != "{":
+    if first_character != "{":
         raise InputError(f"{path} holds neither a list of objects nor an object that holds one")
     lists: list[str] = []
     keys: list[str] = []
-    objects = texts = others = 0
+    objects = texts = other_count = 0
     is_whole = True
     try:
         for key in walk.inside("{}"):
@@ -185,7 +185,7 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
                 value = value[0] if value and not isinstance(value[0], dict) else None
             objects += isinstance(value, dict)
             texts += isinstance(value, str)
-            others += not isinstance(value, dict | str | None)
+            other_count += not isinstance(value, dict | str | None)
         if walk.peek() == "{":
             return DocumentShape("lines")
     except BrokenDocumentError:
@@ -193,11 +193,11 @@ def _shape(walk: Walk, path: Path) -> DocumentShape:
     if len(lists) > 1:
         raise InputError(f"{path} holds several lists of objects: {', '.join(lists)}; keep one")
     if not lists and not objects:
-        if texts > others and not recognised(keys, Columns()):
+        if texts > other_count and not recognised(keys, Columns()):
             return DocumentShape("texts")
-        no = "holds no list of objects and no reports by id; write [{...}, {...}]"
+        problem = "holds no list of objects and no reports by id; write [{...}, {...}]"
         raise InputError(
-            f"{path} {no if is_whole else 'is not JSON, and nothing in it can be read'}"
+            f"{path} {problem if is_whole else 'is not JSON, and nothing in it can be read'}"
         )
     return DocumentShape("member", lists[0]) if lists else DocumentShape("mapping")
 
@@ -220,8 +220,8 @@ def _read(
             else:
                 yield Record(number, outcome, None, None, position, key)
     except BrokenDocumentError as error:
-        trouble = Fault("broken_document", {"reason": str(error)}).problem(place(number + 1))
-        yield Record(number + 1, None, trouble, position=size)
+        problem = Fault("broken_document", {"reason": str(error)}).problem(place(number + 1))
+        yield Record(number + 1, None, problem, position=size)
 
 
 def _rows(walk: Walk, shape: DocumentShape) -> Iterator[tuple[str | None, object]]:

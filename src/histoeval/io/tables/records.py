@@ -1,6 +1,6 @@
-"""Records of any table, and what makes a cell of them usable as a report or a name.
+"""Records of any table, and checks that a cell is usable as a report or a name.
 
-What is wrong with a cell or a row is a `Fault`, with a sentence in problems.toml.
+A problem of a cell or a row is a `Fault`, with a sentence in problems.toml.
 """
 
 import math
@@ -41,20 +41,22 @@ class Fault(NamedTuple):
 
     def problem(self, where: str, column: str | None = None) -> Problem:
         entry = load_toml("io/tables/problems.toml")[self.kind]
-        usual = {"where": where, "column": column, "limit": RECORD_LIMIT // 2**20}
+        defaults = {"where": where, "column": column, "limit": RECORD_LIMIT // 2**20}
         message = entry["text"].format_map(
-            {**usual, "save_as_utf8": save_as_utf8(), **self.details}
+            {**defaults, "save_as_utf8": save_as_utf8(), **self.details}
         )
         return Problem(code=entry.get("code", self.kind), message=shown(message), column=column)
 
 
 def save_as_utf8() -> str:
-    way = argument("encoding", "latin-1")
-    return "save the file as UTF-8" + (way and f", or say how it is encoded, for example {way}")
+    option = argument("encoding", "latin-1")
+    return "save the file as UTF-8" + (
+        option and f", or say how it is encoded, for example {option}"
+    )
 
 
 def place(number: int, first_line: int | None = None, last_line: int | None = None) -> str:
-    """Where a row is, for messages: by its number and, where there are lines, by those."""
+    """Describe the position of a row for messages: its number and, if known, its lines."""
     if first_line is None:
         return f"row {number}"
     if last_line is None or last_line == first_line:
@@ -63,9 +65,9 @@ def place(number: int, first_line: int | None = None, last_line: int | None = No
 
 
 class RepeatedKeys:
-    """Notes a key that an object of JSON has twice, where Python would keep the last value.
+    """Note a key that a JSON object has twice, where Python would keep the last value.
 
-    It is the `object_pairs_hook` of a decoder; `take` says what it has seen since it was asked.
+    It is the `object_pairs_hook` of a decoder; `take` returns a fault seen since the last call.
     """
 
     def __init__(self) -> None:
@@ -78,7 +80,7 @@ class RepeatedKeys:
         return content
 
     def take(self) -> Fault | None:
-        """The fault of the values that were read since the last time."""
+        """Return the fault of the values that were read since the last call."""
         key, self._key = self._key, None
         return None if key is None else Fault("repeated_key", {"key": key})
 
@@ -93,7 +95,7 @@ def kind_of(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """The text with every lone surrogate, which cannot be printed or stored, written out."""
+    """Escape lone surrogates, which cannot be printed or stored."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -117,14 +119,14 @@ def text_of(value: object) -> str | Fault:
 
 
 def no_report(text: str) -> Fault | None:
-    """Why a text is no report: a placeholder such as N/A, or a language model that refuses."""
+    """Return a fault if a text is a placeholder such as N/A, or the refusal of a language model."""
     if len(text) > LONGEST_NO_REPORT:
         return None
     placeholders, refusal, addressed = _no_report_patterns()
-    plain = text.strip(_AROUND).casefold().replace("\u2019", "'")
-    if plain in placeholders:
+    plain_text = text.strip(_AROUND).casefold().replace("\u2019", "'")
+    if plain_text in placeholders:
         return Fault("placeholder", {"written": text.strip()})
-    if refusal.match(plain) and all(map(addressed.search, _SENTENCE_END.split(plain))):
+    if refusal.match(plain_text) and all(map(addressed.search, _SENTENCE_END.split(plain_text))):
         return Fault("refusal")
     return None
 
@@ -137,7 +139,7 @@ def _no_report_patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[s
 
 
 def name_of(value: object, missing: Fault) -> str | Fault:
-    """The name in a cell of ids or systems; a number is a name too."""
+    """Return the name in a cell of ids or systems; a number is a name too."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -152,7 +154,7 @@ def name_of(value: object, missing: Fault) -> str | Fault:
 
 
 def half_character(text: str, start: int) -> Fault:
-    """A lone surrogate: half an escaped character, or a byte that could not be decoded."""
+    """Fault of a lone surrogate: half an escaped character, or an undecodable byte."""
     code = ord(text[start])
     details = {"surrogate": code, "byte": code & 0xFF, "position": start + 1}
     return Fault("lone_surrogate", details)
@@ -171,9 +173,9 @@ ROWS_SHOWING_COLUMNS = 100
 class Record(NamedTuple):
     """One row as it stands in the file: its values by column, or the reason there are none.
 
-    A value may itself be a `Fault`, where the reader knows better than anyone what is wrong
-    with it. `position` is how far into the source the reader has come, in bytes, and `key` is
-    the id of the row where the file gives it from outside, as a folder does by file names.
+    A value may itself be a `Fault`, if its reader knows the problem best. `position` is the
+    number of bytes of the source read so far, and `key` is the id of the row if it comes from
+    outside the row, as from file names in a folder.
     """
 
     number: int
@@ -203,7 +205,7 @@ class RecordTable:
     half_character: Literal["not_utf8", "lone_surrogate"] = "lone_surrogate"
 
     def named(self, fault: Fault) -> Fault:
-        """The fault, with a lone surrogate called what it is in this table."""
+        """Return the fault, with a lone surrogate named by its origin in this table."""
         if fault.kind == "lone_surrogate":
             return fault._replace(kind=self.half_character)
         return fault
@@ -212,19 +214,19 @@ class RecordTable:
 def columns_of(
     records: Iterable[Record], file: str, most: int = ROWS_SHOWING_COLUMNS
 ) -> tuple[str, ...]:
-    """The columns of rows that name them one by one: all that the first `most` rows have."""
+    """Collect the columns of the first `most` rows, which name them one by one."""
     names: dict[str, None] = {}
-    first: Problem | None = None
-    good = 0
+    first_problem: Problem | None = None
+    good_count = 0
     for record in records:
-        first = first or record.problem
+        first_problem = first_problem or record.problem
         if record.values is not None:
             names |= dict.fromkeys(record.values)
-            good += 1
-        if good == most:
+            good_count += 1
+        if good_count == most:
             break
-    if first is not None and not good:
-        raise InputError(f"no row of {file} can be read. The first: {first.message}")
-    if not good:
+    if first_problem is not None and not good_count:
+        raise InputError(f"no row of {file} can be read. The first: {first_problem.message}")
+    if not good_count:
         raise InputError(f"{file} has no rows")
     return tuple(names)

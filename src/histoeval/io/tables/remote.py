@@ -12,18 +12,18 @@ ADDRESS = "://"
 
 
 def local_input(name: str | Path) -> Path:
-    """The path of an input; what an address names is copied first, and removed at the end.
+    """Return the path of an input; a remote one is copied first, and removed at the end.
 
-    Inputs are read more than once and from any place in them, and their hash is taken, so a copy
-    is read. Only its owner may read it.
+    Inputs are read more than once, at any position, and hashed, so a copy is read. Only its
+    owner may read it.
     """
     address = str(name)
     return _copy(address) if ADDRESS in address else Path(address)
 
 
 def demand_local_output(path: Path) -> None:
-    protocol, colon, rest = (path.parts or ("",))[0].partition(":")
-    if colon and not rest and len(protocol) > 1:
+    protocol, separator, rest = (path.parts or ("",))[0].partition(":")
+    if separator and not rest and len(protocol) > 1:
         raise OutputError(
             f"results cannot be written to {protocol}{ADDRESS}: give a folder of this machine, or "
             "of storage that all machines share, and copy it there afterwards"
@@ -35,7 +35,7 @@ def _copy(address: str) -> Path:
     try:
         from fsspec.core import url_to_fs
 
-        source, inner = url_to_fs(address)
+        source, remote_path = url_to_fs(address)
     except ImportError as error:
         raise MissingDependency(
             f"{address} needs packages that are not installed ({error}): pip install fsspec, and "
@@ -46,9 +46,9 @@ def _copy(address: str) -> Path:
         raise InputError(f"{address} cannot be read: {error}") from error
     folder = Path(mkdtemp(prefix="histoeval-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / (PurePosixPath(str(inner).partition("?")[0]).name or "input")
+    copy = folder / (PurePosixPath(str(remote_path).partition("?")[0]).name or "input")
     try:
-        source.get(str(inner), str(copy), recursive=bool(source.isdir(str(inner))))
+        source.get(str(remote_path), str(copy), recursive=bool(source.isdir(str(remote_path))))
     except FileNotFoundError:
         raise InputError(f"{address} does not exist") from None
     except Exception as error:

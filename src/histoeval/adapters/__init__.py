@@ -11,7 +11,7 @@ from histoeval.errors import MissingDependency, pip_install
 
 
 def imported(package: str, extra: str) -> Any:
-    """A package that an adapter is for; where it is missing, how to install it."""
+    """Import the package of an adapter, or say how to install it."""
     try:
         return import_module(package)
     except ImportError as error:

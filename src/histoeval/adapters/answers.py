@@ -1,4 +1,4 @@
-"""Candidates scored as other tools hand them over: with one reference each, or with several."""
+"""Scores for other tools, whose candidates have one or several references each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ References = str | Sequence[str | Sequence[str]]
 def best_answers(
     metric: Metric, candidates: Texts, references: References
 ) -> list[Score | Problem]:
-    """The answer for each candidate; of several references, for the one that it does best on."""
+    """Score each candidate; with several references, the best score counts."""
     texts = zip(*equally_long(candidates, references), strict=True)
     if reason := metric.unavailable_reason():
         raise SettingError(f"{metric.name} {reason}")
@@ -28,8 +28,8 @@ def best_answers(
     best: list[Score | Problem] = []
     for pairs in by_candidate:
         answers = [next(queue) for _ in pairs]
-        if scored := [answer for answer in answers if isinstance(answer, Score)]:
-            best.append(pick(scored, key=float))
+        if scores := [answer for answer in answers if isinstance(answer, Score)]:
+            best.append(pick(scores, key=float))
         else:
             none = Problem("missing_value", "there is no reference", "reference", metric.name)
             best.append(answers[0] if answers else none)
@@ -37,7 +37,7 @@ def best_answers(
 
 
 def explanation(score: Score | MetricResult) -> str:
-    """The errors that a score lists, a line each with their severity; empty where it lists none."""
+    """List the errors of a score, one line each, with severity; empty if there are none."""
     lines = [
         f"severity {error.get('severity', '?')}: {error.get('message', error.get('kind'))}"
         for error in score.evidence.get("errors", ())

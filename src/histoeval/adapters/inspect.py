@@ -114,7 +114,7 @@ def write_logs(
 
 
 def _sample(row: ResultRow, name: str, system: str, texts: Mapping[str, Any] | None) -> Any:
-    """A log keeps one sample of a name; without texts, kinds of errors replace the messages."""
+    """Make a sample of a log; without texts, kinds of errors replace messages."""
     known_texts = texts or {}
     candidate = known_texts.get("candidate") or ""
     scores = {}
@@ -180,7 +180,7 @@ def _log(summary: Mapping[str, Any], system: str, finished_at: str, samples: lis
 
 
 def _content(log: Any) -> bytes:
-    """A log as inspect_ai writes it; what is written here keeps to our rules for files."""
+    """Return the bytes of a log as inspect_ai writes it; the file is written by our own code."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "log.eval")
         logs.write_eval_log(log, str(file))

@@ -61,7 +61,7 @@ def _log(run: TrackedRun) -> None:
 
 
 def _by_plain_name(values: Mapping[str, T]) -> dict[str, T]:
-    """Values by names as MLflow allows them, which still differ."""
+    """Rename values as MLflow allows, and keep the names distinct."""
     by_name: dict[str, T] = {}
     for name, value in values.items():
         plain = _plain(name)

@@ -1,4 +1,4 @@
-"""A finished run as trackers take it: settings, numbers, and a table of rows; texts on request.
+"""A finished run for experiment trackers: settings, numbers, rows, and texts on request.
 
 Reports are health data. Without `texts`, what is given here has ids, systems, scores, signatures,
 kinds and severities of errors, and codes of problems: no report, no quotation, no message.
@@ -32,7 +32,7 @@ class TrackedRun:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """The rows, column by column; a cell is None where a row has nothing."""
+        """The rows by column, with None for missing cells."""
         names = dict.fromkeys(name for row in self.rows for name in row)
         return {name: [row.get(name) for row in self.rows] for name in names}
 

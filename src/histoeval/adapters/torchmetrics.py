@@ -55,7 +55,7 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
 
     @property
     def metric(self) -> Metric:
-        """The metric itself; a copy of this object, in another process too, loads its own."""
+        """The metric itself; a copy of this object, also in another process, loads its own."""
         if self._metric is None:
             self._metric = api.load(self.spec, models=self._models)
         return self._metric
@@ -99,11 +99,11 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
     def compute(self) -> Any:
         """The value of all pairs so far, of all processes; not a number where none has a score."""
         sums = getattr(self, self._sums)
-        total, scored, _, *counts = sums.tolist()
-        if not scored:
+        total, scored_count, _, *counts = sums.tolist()
+        if not scored_count:
             return torch.tensor(nan, device=sums.device)
         width = int(getattr(self, self._width))
-        value = self.metric.corpus_value(total / scored, counts[:width])
+        value = self.metric.corpus_value(total / scored_count, counts[:width])
         return torch.tensor(value, dtype=sums.dtype, device=sums.device)
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
@@ -111,6 +111,6 @@ class HistoEvalMetric(torchmetrics.Metric):  # type: ignore[misc, name-defined]
         return self._plot(val, ax)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the models, which are loaded again where they are not."""
+        """Everything but the models, which are loaded again on use."""
         state: dict[str, Any] = super().__getstate__()
         return state | {"_metric": None}

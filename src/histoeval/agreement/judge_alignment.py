@@ -50,7 +50,7 @@ class ScoreGap(Noun):
 
 
 class CriterionAlignment(Noun):
-    """One criterion of one judge: before, after, and the mapping that is fitted on all cases."""
+    """One criterion of one judge: agreement before and after, mapping fitted on all cases."""
 
     criterion: str
     pairs: int
@@ -74,7 +74,7 @@ def align_criterion(
     mapping = fit_mapping("none", scored)
 
     def fit_nested(training: ScoredCriterion) -> ScoreMapping:
-        """Of the kind that is best on the other folds, too."""
+        """Fit the kind of mapping that is best on the training folds."""
         kind = _choose(training, folds, seed + 1)
         kinds[kind] += 1
         return fit_mapping(kind, training)
@@ -108,8 +108,8 @@ def cannot_fit(scored: ScoredCriterion) -> str:
         values, counts = np.unique(scores, return_counts=True)
         if len(values) < 2:
             return f"{scorer} gave every pair {scores[0]:g}"
-        uncommon = scores != values[counts.argmax()]
-        if len(set(np.array(scored.cases)[uncommon])) < 2:
+        is_uncommon = scores != values[counts.argmax()]
+        if len(set(np.array(scored.cases)[is_uncommon])) < 2:
             return f"{scorer} gave all but one case the same score"
     return ""
 
@@ -118,7 +118,10 @@ def cannot_fit(scored: ScoredCriterion) -> str:
 
 
 def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
-    """The simplest kind within one standard error of the best; squared errors favour the middle."""
+    """Choose the simplest kind within one standard error of the best.
+
+    Errors are absolute, since squared ones favour the middle of a scale.
+    """
     errors = {
         kind: np.abs(_unseen(scored, folds, seed, partial(fit_mapping, kind)) - scored.expert)
         for kind in KINDS
@@ -126,10 +129,10 @@ def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
     best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
     _, case = np.unique(scored.cases, return_inverse=True)
     for kind in KINDS:
-        worse = errors[kind] - errors[best]
-        sums = np.bincount(case, weights=worse - worse.mean())
-        standard_error = np.sqrt((sums**2).sum()) / len(worse)
-        if worse.mean() <= standard_error:
+        excess = errors[kind] - errors[best]
+        sums = np.bincount(case, weights=excess - excess.mean())
+        standard_error = np.sqrt((sums**2).sum()) / len(excess)
+        if excess.mean() <= standard_error:
             return kind
     return best
 
@@ -137,7 +140,7 @@ def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
 def _unseen(
     scored: ScoredCriterion, folds: int, seed: int, fit: Callable[[ScoredCriterion], ScoreMapping]
 ) -> Numbers:
-    """Each score by the mapping that was fitted on the other folds."""
+    """Map each score by the mapping fitted on the other folds."""
     names, case = np.unique(scored.cases, return_inverse=True)
     order = np.random.default_rng(seed).permutation(len(names))
     fold = np.argsort(order)[case] % folds
@@ -168,8 +171,8 @@ def whole(scores: Numbers) -> Numbers:
     return np.floor(scores + 0.5)
 
 
-def _mean(values: Numbers, drawn: Resamples) -> Estimate:
-    return estimate(mean_of(values, drawn), drawn)
+def _mean(values: Numbers, resamples: Resamples) -> Estimate:
+    return estimate(mean_of(values, resamples), resamples)
 
 
 def confusion(scored: ScoredCriterion) -> ConfusionMatrix:
@@ -228,8 +231,8 @@ def _rising(scored: ScoredCriterion) -> tuple[tuple[float, ...], tuple[float, ..
         for i in range(len(levels))
     ]
     low, high = scored.scale
-    inside = np.maximum.accumulate(np.clip(np.round(mean, 4), low, high))
-    return tuple(map(float, levels)), tuple(map(float, inside))
+    clipped_means = np.maximum.accumulate(np.clip(np.round(mean, 4), low, high))
+    return tuple(map(float, levels)), tuple(map(float, clipped_means))
 
 
 def _thresholds(scored: ScoredCriterion) -> tuple[float, ...]:

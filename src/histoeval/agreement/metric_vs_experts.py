@@ -44,7 +44,7 @@ class Correlation(Estimate):
 
 
 class Within(Noun):
-    """The mean over groups of the agreement within each: which of its reports is best?"""
+    """Mean agreement within groups, such as the reports on one case."""
 
     pearson: Estimate
     spearman: Estimate
@@ -212,9 +212,9 @@ def rank(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Ranking:
-    """More permutations are made than requested if Holm's correction needs them."""
-    compared = list(only) or list(combinations([row.metric for row in metrics], 2))
-    permutations = max(permutations, ceil(2 * len(compared) / LEVEL))
+    """Rank metrics; makes more permutations than requested if Holm's correction needs them."""
+    metric_pairs = list(only) or list(combinations([row.metric for row in metrics], 2))
+    permutations = max(permutations, ceil(2 * len(metric_pairs) / LEVEL))
     correlations: dict[bytes, Numbers] = {}
 
     def compare(pair: tuple[str, str]) -> Rivals:
@@ -241,7 +241,7 @@ def rank(
             williams=Test(p=classical.p, reason=classical.reason or reason),
         )
 
-    rivals = tuple(_corrected(side_by_side(compare, compared)))
+    rivals = tuple(_corrected(side_by_side(compare, metric_pairs)))
     p_values = {frozenset({pair.one, pair.other}): pair.perm_cases.holm for pair in rivals}
     values = {
         row.metric: value

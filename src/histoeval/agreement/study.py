@@ -49,7 +49,7 @@ class StudyPlan(Noun):
 
 
 class Rater(Noun):
-    """One rater: pairs scored, their mean, and by how much others are lower on the same pairs."""
+    """One rater: pairs scored, mean, and excess over the other raters on the same pairs."""
 
     name: str
     n: int
@@ -93,12 +93,12 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
         raise InputError(f"no pair has an expert's score{bound}: there is nothing to compare with")
     if not panel.metrics:
         raise SettingError("no metric was named, and no file of scores was given")
-    drawn = resample(panel.groups, plan.resamples, plan.seed)
+    resamples = resample(panel.groups, plan.resamples, plan.seed)
     has_groups = len(set(panel.groups)) < len(panel)
 
     def follow_metric(name: str) -> MetricVsExperts:
-        within = follow_within(name, panel, drawn) if has_groups else None
-        comparison = follow(name, panel, plan.expert_range, drawn)
+        within = follow_within(name, panel, resamples) if has_groups else None
+        comparison = follow(name, panel, plan.expert_range, resamples)
         return comparison.model_copy(update={"within": within, "apart": most_apart(name, panel)})
 
     metrics = tuple(side_by_side(follow_metric, panel.metrics))
@@ -111,12 +111,12 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
             panel,
             metrics,
             plan.coefficient,
-            drawn,
+            resamples,
             only=plan.only,
             permutations=plan.permutations,
             seed=plan.seed,
         ),
-        raters=rater_agreement(panel, drawn),
+        raters=rater_agreement(panel, resamples),
         by={label: _by_label(panel, label, plan) for label in plan.by},
         power=_power(panel, plan),
     )
@@ -124,8 +124,8 @@ def study(panel: Panel, plan: StudyPlan) -> Study:
 
 def _by_label(panel: Panel, label: str, plan: StudyPlan) -> dict[str, tuple[MetricVsExperts, ...]]:
     def follow_all(part: Panel) -> tuple[MetricVsExperts, ...]:
-        drawn = resample(part.groups, plan.resamples, plan.seed)
-        return tuple(follow(name, part, plan.expert_range, drawn) for name in part.metrics)
+        resamples = resample(part.groups, plan.resamples, plan.seed)
+        return tuple(follow(name, part, plan.expert_range, resamples) for name in part.metrics)
 
     parts = panel.by(label)
     metrics = side_by_side(follow_all, parts.values())

@@ -1,4 +1,4 @@
-"""Which of several systems writes better reports, by one metric.
+"""Comparison of several systems by one metric.
 
 Systems are compared on the pairs that all of them have. Reports on one case stay together in
 resamples and permutations.

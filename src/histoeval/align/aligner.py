@@ -17,7 +17,7 @@ class Aligner(Protocol):
 
     @property
     def identity(self) -> str:
-        """Which model this is, down to its weights, for the signature."""
+        """The identity of the model, down to its weights, for the signature."""
 
     def embed(self, phrases: Sequence[str]) -> Vectors:
         """One unit-length row per phrase, in the order of the phrases."""

@@ -1,4 +1,4 @@
-"""The aligner as it is shipped: onnxruntime and tokenizers, no network, and no torch on a CPU."""
+"""The shipped aligner: onnxruntime and tokenizers, no network, and no torch on a CPU."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,7 +87,7 @@ class BuiltinAligner:
         return np.stack(self._remembered(phrases))
 
     def _embed(self, phrases: Sequence[str]) -> list[Vectors]:
-        """Phrases that are the same in tokens are run once."""
+        """Embed phrases; those with the same tokens are run once."""
         texts = [phrase.encode("utf-8", "replace").decode("utf-8") for phrase in phrases]
         sequences = [
             tuple(shortened(self._tokenizer.encode(text).ids, self.manifest.tokens))
@@ -108,5 +108,5 @@ class BuiltinAligner:
 
 
 def shortened(tokens: Sequence[int], most: int) -> list[int]:
-    """The tokens of a phrase; of a long one the first, and the one that closes it."""
+    """Cut the tokens of a long phrase, but for the closing one."""
     return list(tokens) if len(tokens) <= most else [*tokens[: most - 1], tokens[-1]]

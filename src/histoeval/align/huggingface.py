@@ -16,7 +16,7 @@ ENTITY_TOKENS = 30  # where the published aligner cuts an entity
 
 
 class TokenStates(NamedTuple):
-    """A text as its encoder sees it: a row per token, which are special, the share it saw."""
+    """Encoder states of a text, a mask of special tokens, and the share that was not cut off."""
 
     states: Vectors
     special: NDArray[np.bool_]

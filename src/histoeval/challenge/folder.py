@@ -35,7 +35,7 @@ _TEMPLATES = (POLICY, "README.md", "PARTICIPANTS.md", "Containerfile", "evaluate
 
 @dataclass(frozen=True)
 class Challenge:
-    """An opened folder; `truth` has ids without texts where only participants' files are there."""
+    """An opened folder; in a participant's folder `truth` has ids without texts."""
 
     folder: Path
     policy: ChallengePolicy
@@ -50,7 +50,7 @@ class Challenge:
 
 
 class InitResult(NamedTuple):
-    """The files that were written, those that were there and stayed, and what to know of both."""
+    """The files that were written, those that existed and stayed, and notes on both."""
 
     written: tuple[Path, ...]
     kept: tuple[Path, ...]
@@ -115,7 +115,7 @@ def init_challenge(folder: Path | str, truth: Path | str | None = None) -> InitR
 
 
 def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
-    """The references of a truth that has no fault and is not another than the one that is there."""
+    """Return the references of a truth without faults, equal to the existing truth if any."""
     references = _read_truth(path).references
     current = _truth_in(home / TRUTH) if (home / TRUTH).is_dir() else None
     if current and read_truth(current).references != references:
@@ -134,10 +134,10 @@ def _faultless(path: Path, home: Path) -> Mapping[str, tuple[str, ...]]:
 def _read_truth(path: Path) -> Truth:
     truth = read_truth(path)
     if problems := truth.problems:
-        shown = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
+        reasons = "; ".join(problem.reason for problem in problems[:MOST_SHOWN])
         hidden_count = len(problems) - MOST_SHOWN
         ending = f"; and {hidden_count:,} more" if hidden_count > 0 else ""
-        raise InputError(f"the truth must be without fault. {path}: {shown}{ending}")
+        raise InputError(f"the truth must be without fault. {path}: {reasons}{ending}")
     return truth
 
 

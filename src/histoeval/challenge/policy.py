@@ -1,4 +1,4 @@
-"""The policy of a challenge: which metrics count for how much, on which cases, and what breaks it.
+"""The policy of a challenge: metrics and weights, cases, limits and ties.
 
 It is a YAML file that organisers publish before anybody hands in: no rule is made afterwards.
 """
@@ -63,7 +63,7 @@ class Limits(Noun):
 
 
 class PlatformRule(Noun):
-    """Where the platform puts a report and the name of its case: slugs of an output and an input.
+    """Slugs of the output that holds a report and of the input that names its case.
 
     None is the only output, and the first input that has a name.
     """

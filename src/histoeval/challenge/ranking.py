@@ -72,7 +72,7 @@ def metric_used(policy: ChallengePolicy, metric: Metric) -> MetricUsed:
 
 @dataclass(frozen=True)
 class Values:
-    """Values of teams x metrics x cases, all there; `worst` and `best` count as 0 and 1."""
+    """Values of teams x metrics x cases, without gaps; `worst` and `best` count as 0 and 1."""
 
     teams: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -99,7 +99,7 @@ class Values:
 def values_of(
     scores: TeamScores, used: Mapping[str, MetricUsed], cases: Sequence[str]
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """The scores as numbers, with the worst value for what is missing, and what is there."""
+    """Return the scores, with the worst value for missing ones, and a mask of present ones."""
     worst, best, weights = (
         np.array([getattr(metric, name) for metric in used.values()])
         for name in ("worst", "best", "weight")
@@ -107,9 +107,9 @@ def values_of(
     raw = np.empty((len(scores), len(used), len(cases)))
     raw[:] = worst[None, :, None]
     is_scored = np.zeros((len(scores), len(cases)), dtype=np.bool_)
-    for row, scored in enumerate(scores.values()):
+    for row, case_scores in enumerate(scores.values()):
         for column, case in enumerate(cases):
-            values = scored[case].values if case in scored else {}
+            values = case_scores[case].values if case in case_scores else {}
             is_scored[row, column] = all(name in values for name in used)
             for index, name in enumerate(used):
                 if name in values:
@@ -118,7 +118,7 @@ def values_of(
 
 
 class Ranker:
-    """Works out the standings of teams under a policy; every resample is used for all of them."""
+    """Standings of teams under a policy; all teams share the same resamples."""
 
     def __init__(self, values: Values, challenge: Challenge) -> None:
         self.values, self.policy = values, challenge.policy
@@ -161,7 +161,7 @@ class Ranker:
         ).duels
 
     def _tiers(self) -> dict[str, int]:
-        """A new tier begins where a team of the last one is significantly better."""
+        """Tiers of teams; a new one begins where a team of the last is significantly better."""
         order = dict(zip(self.values.teams, -self.places, strict=True))
         p_values = {}
         for duel in self.duels:
@@ -171,7 +171,7 @@ class Ranker:
         return significance_clusters(order, p_values, self.policy.level)
 
     def stability(self, rankings: Numbers | None = None) -> RankStability:
-        """The ranking compared with others; by default those of the resamples."""
+        """Compare the ranking with others, by default those of the resamples."""
         rankings = self._drawn_places("min") if rankings is None else rankings
         tau = kendall(self.places, rankings)
         first = self.places == self.places.min()
@@ -189,7 +189,7 @@ class Ranker:
         # Two teams that share 4.5 (`ties: average`) have places 4 and 5; by `min` and `dense` both
         # have one place.
         tie_rules: tuple[Ties, Ties] = ("min", "max") if ties == "average" else (ties, ties)
-        best, worst, drawn = (self._drawn_places(rule) for rule in (*tie_rules, "min"))
+        best, worst, places = (self._drawn_places(rule) for rule in (*tie_rules, "min"))
         standings = []
         for row, team in enumerate(values.teams):
             low, high = place_interval(best[:, row], worst[:, row])
@@ -202,7 +202,7 @@ class Ranker:
                     mean_rank=ranks[row],
                     place_low=low,
                     place_high=high,
-                    place_shares=shares_of_places(drawn[:, row], len(values.teams)),
+                    place_shares=shares_of_places(places[:, row], len(values.teams)),
                     scored=int(there[row].sum()),
                     missing=int((~there[row]).sum()),
                     metrics={name: standing[row] for name, standing in metrics.items()},
@@ -213,10 +213,12 @@ class Ranker:
         return sorted(standings, key=lambda standing: (standing.place, standing.team))
 
     def _metrics(self) -> dict[str, list[MetricStanding]]:
-        values, drawn = self.values, resampled_means(self.values.raw, self.drawn)
+        values, drawn_means = self.values, resampled_means(self.values.raw, self.drawn)
         standings = {}
         for index, name in enumerate(values.metrics):
-            means = estimates(values.raw[:, index].mean(axis=1), drawn[:, :, index], self.drawn)
+            means = estimates(
+                values.raw[:, index].mean(axis=1), drawn_means[:, :, index], self.drawn
+            )
             places_alone = self._places(self.means[:, [index]], np.ones(1))
             places_without = self.without[name] if name in self.without else [None] * len(means)
             standings[name] = [
@@ -230,12 +232,12 @@ class Ranker:
     def _subgroups(self) -> dict[str, list[SubgroupStanding]]:
         standings = {}
         for name, rows in self.subgroups.items():
-            part, drawn = self.values.only(rows), self.drawn.of(rows)
+            part, resamples = self.values.only(rows), self.drawn.of(rows)
             places = self._places(part.scaled.mean(axis=2))
             raw = part.raw.mean(axis=2)
             standings[name] = [
                 SubgroupStanding(
-                    score=estimate(mean_of(column, drawn), drawn),
+                    score=estimate(mean_of(column, resamples), resamples),
                     place=places[row],
                     metrics=dict(zip(part.metrics, map(float, raw[row]), strict=True)),
                 )
@@ -256,7 +258,7 @@ class Ranker:
 def case_line(
     values: Values, row: int, column: int, scores: Mapping[str, CaseScore], fault: str = ""
 ) -> CaseStanding:
-    """One case of one team; `fault` says why it has no report."""
+    """One case of one team; `fault` is the reason for a missing report."""
     case = scores.get(values.cases[column])
     reasons = (fault or "no report that can be scored",) if case is None else case.reasons
     return CaseStanding(
@@ -312,7 +314,7 @@ def kendall(ranking: Numbers, rankings: Numbers) -> Numbers:
 
 
 def place_interval(best: Numbers, worst: Numbers) -> tuple[float, float]:
-    """The places that 95 of 100 resamples lie within: a shared one is all places it stands for."""
+    """The interval of 95 of 100 resampled places; a shared place covers all that it stands for."""
     low = np.quantile(best, 0.025, method="inverted_cdf")
     high = np.quantile(worst, 0.975, method="inverted_cdf")
     return float(low), float(high)

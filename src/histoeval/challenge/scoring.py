@@ -1,4 +1,4 @@
-"""The scores of all teams: each different pair of texts once, whoever handed it in.
+"""The scores of all teams; each distinct pair of texts is scored once.
 
 Teams copy each other, versions of one system repeat themselves, and many cases have the same short
 report. What was scored stays in a folder, so that a stopped run resumes and a new team costs only
@@ -34,7 +34,7 @@ _COLUMNS = Columns(reference="reference", candidates=("candidate",), id="id")
 
 
 class CaseScore(NamedTuple):
-    """The values of one case by metric, and why those that are missing are."""
+    """The values of one case by metric, and the reasons for missing ones."""
 
     values: Mapping[str, float]
     reasons: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ def score_teams(
     *,
     engine: Engine = INLINE,
 ) -> dict[str, dict[str, CaseScore]]:
-    """The scores of every team by case; with a store, nothing is scored twice."""
+    """Score every team by case; with a store, nothing is scored twice."""
     keys = {}
     for id_ in challenge.ids:  # by case, so that a reference is read once for all teams
         for reference in challenge.truth.references[id_]:
@@ -105,7 +105,7 @@ def _is_of(folder: Path, metrics: Sequence[Metric]) -> bool:
 
 
 def _stored(store: Path, metrics: Sequence[Metric]) -> dict[str, ResultRow]:
-    """Scores of earlier runs, also of those that were stopped; failures are tried again."""
+    """Read scores of earlier runs, also interrupted ones; failures are scored again."""
     stored: dict[str, ResultRow] = {}
     for folder in sorted(store.glob("pairs-*")):
         file = folder / SCORES
@@ -122,7 +122,7 @@ def _stored(store: Path, metrics: Sequence[Metric]) -> dict[str, ResultRow]:
 def _combined(
     rows: Sequence[ResultRow], used: Mapping[str, MetricUsed], is_mean: bool
 ) -> CaseScore:
-    """One value of each metric: of the only reference, the best one, or the mean of all."""
+    """One value per metric: of the only reference, the best one, or the mean of all."""
     combined = {}
     for name, metric in used.items():
         if values := [row.scores[name].value for row in rows if name in row.scores]:

@@ -33,7 +33,7 @@ class SubgroupStanding(Noun):
 
 
 class CaseStanding(Noun):
-    """The score of one case, and why it has the worst value if it has none of its own."""
+    """The score of one case, and the reason if it got the worst value for want of a score."""
 
     id: str
     score: FiniteFloat
@@ -83,7 +83,7 @@ class MetricUsed(Noun):
 
 
 class RankStability(Noun):
-    """Rankings compared with the ranking: Kendall's tau-b, and whether the first is the same."""
+    """Stability of a ranking against others: Kendall's tau-b and share with the same first."""
 
     tau: FiniteFloat
     tau_low: FiniteFloat | None = None
@@ -123,9 +123,9 @@ class ChallengeRanking(Noun):
         for standing in self.teams:
             cells: dict[str, float | None] = {}
             for name, metric in standing.metrics.items():
-                mean, alone, without = metric.mean, metric.place, metric.place_without
+                mean, place_alone, place_without = metric.mean, metric.place, metric.place_without
                 cells |= {name: mean.value, f"{name}.low": mean.low, f"{name}.high": mean.high}
-                cells |= {f"{name}.place": alone, f"{name}.place_without": without}
+                cells |= {f"{name}.place": place_alone, f"{name}.place_without": place_without}
             for name, part in standing.subgroups.items():
                 cells[f"{name}.score"] = part.score.value
             yield {

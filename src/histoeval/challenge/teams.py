@@ -44,7 +44,7 @@ _REPORT_KEYS = ("report", "text", "prediction", "value")
 
 @dataclass(frozen=True)
 class Team:
-    """A team by name: its usable reports by id, what is wrong with others, and why it is out."""
+    """A team: its usable reports by id, problems of the others, and why it is excluded, if so."""
 
     name: str
     reports: Mapping[str, str]
@@ -60,21 +60,21 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
     jobs = platform_jobs(path)
     untimed: list[SubmissionProblem] = []
     if jobs is not None:
-        handed_in, seconds = _from_jobs(jobs, path.parent, truth, policy)
+        submission, seconds = _from_jobs(jobs, path.parent, truth, policy)
     else:
-        handed_in, seconds = _submission(path, truth, policy), {}
+        submission, seconds = _submission(path, truth, policy), {}
         if limits.seconds_per_case or limits.seconds_in_all:
             seconds, untimed = seconds_of(path)
-    seconds = {handed_in.renamed.get(id_, id_): took for id_, took in seconds.items()}
+    seconds = {submission.renamed.get(id_, id_): took for id_, took in seconds.items()}
     expected_ids = set(challenge.ids)
-    reports = {id_: text for id_, text in handed_in.reports.items() if id_ in expected_ids}
+    reports = {id_: text for id_, text in submission.reports.items() if id_ in expected_ids}
     longest = inf if limits.seconds_per_case is None else limits.seconds_per_case
     slow = {id_: seconds[id_] for id_ in reports if seconds.get(id_, 0.0) > longest}
     total, limit = sum(seconds.values()), limits.seconds_in_all
     is_out = limit is not None and total > limit
     problems = [
         problem
-        for problem in (*handed_in.problems, *untimed)
+        for problem in (*submission.problems, *untimed)
         if problem.row is not None or problem.id in expected_ids
     ]
     for id_, took in slow.items():
@@ -84,9 +84,9 @@ def read_team(challenge: Challenge, path: Path, name: str | None = None) -> Team
         name or system_names([path])[0],
         {id_: text for id_, text in reports.items() if id_ not in slow},
         tuple(problems),
-        handed_in.sha256,
+        submission.sha256,
         f"took {total:g} s for all cases, and {limit:g} are allowed" if is_out else None,
-        (*handed_in.notes, *_notes(handed_in, limits, is_timed=bool(seconds or untimed))),
+        (*submission.notes, *_notes(submission, limits, is_timed=bool(seconds or untimed))),
     )
 
 
@@ -126,7 +126,7 @@ def _notes(submission: Submission, limits: Limits, *, is_timed: bool) -> Iterato
 
 
 def seconds_of(path: Path) -> tuple[dict[str, float], list[SubmissionProblem]]:
-    """The seconds of each report, where the file has a column for them, and what is no time."""
+    """Read the seconds of each report, if the file has that column, and problems of that column."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if path.is_dir() or ENDINGS.get(ending, "text") == "text":
         return {}, []
@@ -200,20 +200,20 @@ def _from_jobs(
     with TemporaryDirectory() as scratch:
         file = Path(scratch) / "predictions.json"
         file.write_text(json.dumps(rows), "utf-8")
-        handed_in = _submission(file, truth, policy)
+        submission = _submission(file, truth, policy)
 
     def job_name(row: re.Match[str]) -> str:
         return f"{row[1]}job {job_of_row[int(row[2]) - 1][1]}"
 
     broken = {problem.id for problem in problems}
-    for problem in handed_in.problems:
+    for problem in submission.problems:
         if problem.row is not None:
             number, _ = job_of_row[problem.row - 1]
             reason = _ROW.sub(job_name, problem.reason)
             problems.append(replace(problem, row=number, reason=reason))
         elif problem.id not in broken:
             problems.append(problem)
-    return replace(handed_in, problems=tuple(problems)), seconds
+    return replace(submission, problems=tuple(problems)), seconds
 
 
 def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterator[dict[str, Any]]:
@@ -242,7 +242,7 @@ def _job_rows(job: Mapping[str, Any], home: Path, rule: PlatformRule) -> Iterato
 
 
 def _slots(values: Any) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """The inputs or outputs of a job: slug, what describes it (old and new name), and itself."""
+    """Yield inputs or outputs of a job: slug, socket (once called interface), and value."""
     for value in values if isinstance(values, Iterable) else ():
         if isinstance(value, Mapping):
             socket = value.get("socket") or value.get("interface") or {}
@@ -348,7 +348,7 @@ def _not_english(policy: ChallengePolicy, team: Team) -> Iterator[SubmissionProb
 
 
 def fault_kinds(faults: Sequence[SubmissionProblem]) -> list[SubmissionProblem]:
-    """Faults to be shown: many of one kind are one, with what would cure all of them."""
+    """Faults to show: many of one kind become one, with the cure for all of them."""
     by_code: dict[str, list[SubmissionProblem]] = {}
     for fault in faults:
         by_code.setdefault(fault.code, []).append(fault)

@@ -1,4 +1,4 @@
-"""A judge's scores moved to where experts would put them: what `histoeval judge align` has fitted.
+"""Mappings from a judge's scores to experts' scores, as fitted by `histoeval judge align`.
 
 A mapping of each criterion never turns the order of two scores around. The file says what it was
 fitted on and how well it did on cases that it had not seen.
@@ -25,7 +25,7 @@ RAW = "_raw"  # suffix of the part that holds a score as the judge gave it
 
 
 class ScoreMapping(Noun):
-    """From a judge's score of one criterion to an expert's.
+    """A mapping from a judge's score of one criterion to an expert's.
 
     `offset` is added; `thresholds` are scores from which on the next step of the scale is given;
     a `curve` runs through the points (`at`, `value`). Everything stays on the scale.

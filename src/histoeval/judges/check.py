@@ -70,27 +70,27 @@ def examine(panel: JudgePanel, prompt: Prompt) -> dict[str, list[CriterionVerdic
 def _scores(
     criterion: str, judge: str, answers: Sequence[Sequence[JudgeAnswer]]
 ) -> list[tuple[CheckPair, float]]:
-    """Each pair with its mean score over repeats, but for those of which an answer is missing."""
-    scored: list[tuple[CheckPair, float]] = []
+    """Mean score over repeats of each pair for which no answer is missing."""
+    pair_scores: list[tuple[CheckPair, float]] = []
     for trial, given_answers in zip(trials(), answers, strict=True):
         outcomes = [a.outcome for a in given_answers if a.judge == judge and a.order == "usual"]
         scores = [outcome.scores[criterion] for outcome in outcomes if isinstance(outcome, Answer)]
         if scores and len(scores) == len(outcomes):
-            scored.append((trial, sum(scores) / len(scores)))
-    return scored
+            pair_scores.append((trial, sum(scores) / len(scores)))
+    return pair_scores
 
 
-def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> CriterionVerdict:
-    in_order = list(_in_order(criterion, scored))
-    ranges = [(score, *trial.deserved[criterion]) for trial, score in scored]
-    by_kind = {(trial.case, trial.kind): score for trial, score in scored}
+def _verdict(criterion: str, pair_scores: Sequence[tuple[CheckPair, float]]) -> CriterionVerdict:
+    in_order = list(_in_order(criterion, pair_scores))
+    ranges = [(score, *trial.deserved[criterion]) for trial, score in pair_scores]
+    by_kind = {(trial.case, trial.kind): score for trial, score in pair_scores}
     obeyed = sum(
         score > by_kind.get((case, TWIN[kind]), score)
         for (case, kind), score in by_kind.items()
         if kind in TWIN
     )
     shares = {
-        "answered": len(scored) / len(trials()),
+        "answered": len(pair_scores) / len(trials()),
         "in_order": _share(in_order),
         "in_range": _share([low <= score <= high for score, low, high in ranges]),
     }
@@ -115,9 +115,9 @@ def _verdict(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Crite
     )
 
 
-def _in_order(criterion: str, scored: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
-    """True or false for every two candidates of a case, one of which deserves more."""
-    for (first, first_score), (second, second_score) in combinations(scored, 2):
+def _in_order(criterion: str, pair_scores: Sequence[tuple[CheckPair, float]]) -> Iterator[bool]:
+    """For every two candidates of a case that deserve different scores: True if in order."""
+    for (first, first_score), (second, second_score) in combinations(pair_scores, 2):
         if first.case != second.case:
             continue
         first_range, second_range = first.deserved[criterion], second.deserved[criterion]

@@ -1,4 +1,4 @@
-"""Which judges to ask and how, and the panel that is made of it."""
+"""The choice of judges and their settings, and the panel made from it."""
 
 import os
 from typing import Annotated, Any
@@ -56,7 +56,7 @@ def open_panel(config: JudgeConfig) -> JudgePanel:
 
 
 def panel_of(named: Any, sampling: JudgeSampling | None = None) -> JudgePanel:
-    """The panel that is named from Python: an endpoint or several, a configuration, or a panel."""
+    """Make a panel from one or several endpoints, a configuration, or a panel."""
     if isinstance(named, JudgePanel):
         return named
     if isinstance(named, JudgeConfig):

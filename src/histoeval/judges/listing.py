@@ -145,7 +145,7 @@ def _errors(answer: _Errors, reference: str, candidate: str) -> dict[str, Any]:
     plain = {"reference": _plain(reference), "candidate": _plain(candidate)}
 
     def mentions(entry: _Agreed | _Error) -> dict[str, Any]:
-        """The words of both reports, which must stand in them."""
+        """The quoted words of both reports, which must occur in them."""
         quoted: dict[str, Any] = {}
         for side, report in plain.items():
             words = getattr(entry, side)

@@ -1,4 +1,4 @@
-"""A panel of judges: asked concurrently, and nothing twice; its scores and its cost."""
+"""A panel of judges, asked concurrently and never twice; its scores and its cost."""
 
 import json
 from collections import Counter
@@ -32,15 +32,15 @@ class JudgeSampling(Noun):
     body: Mapping[str, Any] = {}  # extra fields of the request body; null removes one
 
     def parameters(self, prompt: JudgePrompt, repeat: int) -> str:
-        usual = {"temperature": self.temperature, "seed": self.seed + repeat}
-        return json.dumps(usual | {"max_tokens": prompt.most_tokens} | dict(self.body))
+        sampling = {"temperature": self.temperature, "seed": self.seed + repeat}
+        return json.dumps(sampling | {"max_tokens": prompt.most_tokens} | dict(self.body))
 
     @property
     def identity(self) -> str:
         body = json.dumps(dict(self.body), sort_keys=True) if self.body else "none"
-        usual = f"temperature={self.temperature:g},seed={self.seed},repeats={self.repeats}"
+        sampling = f"temperature={self.temperature:g},seed={self.seed},repeats={self.repeats}"
         order = ",order=both" if self.check_order else ""
-        return f"{usual},form={self.form},body={body}{order}"
+        return f"{sampling},form={self.form},body={body}{order}"
 
 
 class JudgeAnswer(NamedTuple):
@@ -74,7 +74,7 @@ class JudgePanel(Remade):
         self._submit([question for pair in pairs for question in self.questions(prompt, pair)])
 
     def ask(self, prompt: JudgePrompt, pairs: Sequence[Pair]) -> list[list[JudgeAnswer]]:
-        """Every judge's answers about every pair; those about the last pairs are remembered."""
+        """Ask every judge about every pair; the answers about the last pairs are cached."""
         if self._asked == (prompt.hash, pairs):
             return self._answers
         by_pair = [list(self.questions(prompt, pair)) for pair in pairs]
@@ -201,7 +201,7 @@ _MAX_NAMED = 3  # missing answers that are named in one message
 
 
 def missing_problem(answers: Sequence[JudgeAnswer], metric: str) -> Problem | None:
-    """The problem of a pair some of whose answers are missing, since nothing is imputed."""
+    """The problem of a pair if any of its answers is missing; nothing is imputed."""
     missing = [(a, a.outcome) for a in answers if isinstance(a.outcome, MissingAnswer)]
     if not missing:
         return None

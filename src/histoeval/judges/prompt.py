@@ -46,7 +46,7 @@ class JudgePrompt(Noun, ABC):
     @property
     @abstractmethod
     def sent(self) -> list[Any]:
-        """Everything that a judge is sent, for the hash."""
+        """Everything sent to a judge, for the hash."""
 
     @property
     @abstractmethod
@@ -164,7 +164,7 @@ class Prompt(JudgePrompt):
         return [self.model_dump(mode="json", exclude={"answer_tokens", "consistency"})]
 
     def overall(self, scores: Mapping[str, float]) -> float:
-        """All criteria as one number from 0 to 1: the mean of how far each is up its scale."""
+        """All criteria as one number from 0 to 1: the mean of their positions on their scales."""
         heights = [(scores[name] - low) / (high - low) for name, low, high in self.scales]
         return sum(heights) / len(heights)
 

@@ -1,4 +1,4 @@
-"""Questions on their way to judges: asked in the background while rows are read and written.
+"""A queue of questions to judges, asked in the background while rows are read and written.
 
 One thread with one event loop asks every judge at most `concurrency` questions at a time, in the
 order in which they were submitted. A reply is in the cache before the next question takes its
@@ -32,7 +32,7 @@ _MAX_QUOTED = 4000  # characters of a wrong answer that are shown to the model t
 
 @dataclass(frozen=True)
 class MissingAnswer:
-    """Why there is no answer, and everything that the model replied instead."""
+    """The reason for a missing answer, and every reply of the model."""
 
     code: str
     message: str
@@ -68,7 +68,7 @@ class Question:
 
 
 def cached_replies(cache: Cache, question: Question) -> list[str]:
-    """The cached replies to a question: the first, and that to the repair if there was one."""
+    """Return the cached replies to a question: the first, and the one to a repair if any."""
     texts: list[str] = []
     key = question.key
     while len(texts) < 2 and (reply := cache.find(key)) is not None:
@@ -87,7 +87,7 @@ GRACE_S = 10.0  # time for requests in flight to be answered once a judge is giv
 
 
 class JudgeQueue:
-    """Takes questions and hands out their outcomes; to be closed when no more come."""
+    """Takes questions and returns their outcomes; close it after the last question."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class JudgeQueue:
         self._loop.run(start())
 
     def outcomes(self, keys: Iterable[str]) -> dict[str, Outcome]:
-        """`EndpointError` or `OutputError` as soon as no more can be asked."""
+        """Wait for outcomes; `EndpointError` or `OutputError` once no more can be asked."""
 
         async def wait() -> dict[str, Outcome]:
             tasks = {key: self._tasks[key] for key in keys}
@@ -232,7 +232,7 @@ class _Asker:
         return reply
 
     async def _connect(self, stack: AsyncExitStack) -> None:
-        """Before the first question, check that the judge is there; the others wait for that."""
+        """Check that the judge is reachable, once; all questions wait for that."""
         async with self._opening:
             if self._unreachable is not None:
                 raise self._unreachable
@@ -248,7 +248,7 @@ class _Asker:
                 self._reachable.add(self.chat.identity)
 
     def _count_failure(self, error: NoReply) -> None:
-        """Failures in a row; a refusal says little about the next once others were answered."""
+        """Count failures in a row; a refusal does not count once other questions were answered."""
         if error.code == "judge_refused" and self._has_answered:
             return
         self._failures += 1

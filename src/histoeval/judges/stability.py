@@ -1,4 +1,4 @@
-"""Stability of judges: between repeats, each other and orders, by at most `MAX_PAIRS` pairs."""
+"""Stability of judges between repeats, judges and orders, on at most `MAX_PAIRS` pairs."""
 
 import random
 from collections import Counter
@@ -60,7 +60,7 @@ class AnswerStability:
         return summary
 
     def _agreement(self, field: str, judge: str = "") -> dict[str, Any]:
-        """Alpha, spread and equal answers by criterion; of orders also the shift of scores."""
+        """Alpha, spread and share of equal answers by criterion; for orders also the mean shift."""
         from histoeval.statistics.raters import krippendorff_alpha
         from histoeval.statistics.resampling import resample
 
@@ -69,8 +69,8 @@ class AnswerStability:
             table = self._table(criterion.name, field, judge)
             if table.shape[1] < 2:
                 continue
-            drawn = resample([case for case, _ in self._sample], RESAMPLES)
-            alpha = krippendorff_alpha(table, drawn)
+            resamples = resample([case for case, _ in self._sample], RESAMPLES)
+            alpha = krippendorff_alpha(table, resamples)
             complete_rows = table[~np.isnan(table).any(axis=1)]
             agreement[criterion.name] = {
                 "alpha": alpha.model_dump(include={"value", "low", "high", "reason"}),
@@ -88,15 +88,15 @@ class AnswerStability:
         return agreement
 
     def _table(self, criterion: str, field: str, judge: str) -> NDArray[np.float64]:
-        """Pairs by repeats, orders or judges of answers usual in all else; NaN for a gap."""
-        usual = {"judge": judge, "order": "usual", "repeat": 0}
-        del usual[field]
+        """Scores of pairs by repeat, order or judge (columns), all else as usual; NaN for a gap."""
+        fixed_fields = {"judge": judge, "order": "usual", "repeat": 0}
+        del fixed_fields[field]
         columns: dict[str, int] = {}
         rows: list[dict[int, float]] = []
         for _, answers in self._sample:
             row: dict[int, float] = {}
             for answer in answers:
-                if all(answer[name] == value for name, value in usual.items()):
+                if all(answer[name] == value for name, value in fixed_fields.items()):
                     position = columns.setdefault(str(answer[field]), len(columns))
                     row[position] = answer["scores"][criterion]
             rows.append(row)

@@ -148,7 +148,7 @@ class Endpoint(Access):
 
 
 def one_each(accesses: Sequence[Access], endpoints: Sequence[str], usual: str) -> list[Access]:
-    """One access for each endpoint, in order; a single one serves those of one host and port."""
+    """Return one access for each endpoint; a single one serves endpoints of one host and port."""
     hosts = {_host(endpoint) for endpoint in endpoints if "://" in endpoint}
     advice = (
         "name a key for each --endpoint in the same order: repeat --key-env VARIABLE (or "
@@ -330,7 +330,7 @@ class VlmAccess(AccessOptions):
 
 
 def _numbered_header(text: str, endpoints: int) -> tuple[int, str, str]:
-    """The number of the endpoint that a header is for (0: not given), its name and its value."""
+    """Split a header into the number of its endpoint (0: not given), its name and its value."""
     name, equals, value = text.partition("=")
     prefix, colon, suffix = name.partition(":")
     number = int(prefix) if colon and prefix.isdecimal() and prefix.isascii() else 0

@@ -1,4 +1,4 @@
-"""Every reply that was paid for, on disk, keyed by the hash of what was asked.
+"""A cache of replies on disk, keyed by the hash of the question.
 
 A key is the hash of the endpoint, model, prompt, parameters, both texts, order and repeat. Replies
 are stored as they came and parsed anew each time. What was sent is not stored, nor are API keys;
@@ -70,7 +70,7 @@ def default_cache() -> Path:
 
 
 class Cache:
-    """A file of replies; without a path, a temporary one that is deleted when it is closed."""
+    """A file of replies; without a path, a temporary file that is deleted on closing."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -113,7 +113,7 @@ class Cache:
         return int(layout)
 
     def find(self, key: str) -> Reply | None:
-        """The reply that is stored under a key; one that was changed there is not used."""
+        """Return the reply stored under a key, unless its checksum is wrong."""
         with self._errors():
             row = self._file.execute(
                 f"SELECT checksum, {_REPLY} FROM replies WHERE key = ?", (bytes.fromhex(key),)
@@ -190,13 +190,13 @@ class Cache:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """One thread at a time; a full disk or a file of another kind as one sentence."""
+        """Admit one thread at a time; report a full disk or a file of another kind in a line."""
         try:
             with self._lock:
                 yield
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-            damaged = isinstance(error, UnicodeDecodeError)  # SQLite quotes the damage in its error
-            unreadable = damaged or getattr(error, "sqlite_errorcode", None) in _UNREADABLE
+            is_damaged = isinstance(error, UnicodeDecodeError)  # SQLite quotes the damage
+            unreadable = is_damaged or getattr(error, "sqlite_errorcode", None) in _UNREADABLE
             advice = f"; {_ADVICE}" if unreadable else ""
             raise OutputError(f"{self.path} cannot be used as a cache: {error}{advice}") from error
 

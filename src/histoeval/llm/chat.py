@@ -151,7 +151,7 @@ def disarmed(text: str) -> str:
 
 @cache
 def _control_sequences() -> tuple[str, re.Pattern[str], re.Pattern[str]]:
-    """The rest of a sequence is looked at, not consumed, so that those that overlap are found."""
+    """Patterns of control sequences; lookahead finds those that overlap."""
     content = load_toml("llm/data/control.toml")
     first = content["begin_with"]
     alternatives = "|".join(content["patterns"])

@@ -44,7 +44,7 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")  # the f
 
 
 class ClientError(Exception):
-    """There is no usable answer; the message says why and is human-readable."""
+    """A request without a usable answer; the message gives a human-readable reason."""
 
 
 class Response(NamedTuple):
@@ -54,7 +54,7 @@ class Response(NamedTuple):
 
 
 class HttpClient:
-    """Connections to one endpoint, at most as many as are asked for.
+    """Connections to one endpoint, up to a maximum.
 
     Each connection has a client of its own: the library's pool looks through all of its connections
     at every request, which is a quarter of the processor time where there are 64.
@@ -85,7 +85,7 @@ class HttpClient:
         self._failures = (httpx2.HTTPError, httpx2.InvalidURL)
 
     async def send(self, method: str, path: str, body: bytes, timeout: float) -> Response:
-        """The response to a request; `ClientError` where there is none, `TimeoutError` if late."""
+        """Send a request; `ClientError` if there is no response, `TimeoutError` if it is late."""
         url = f"{self._endpoint}{path}{self._query}"
         try:
             async with (
@@ -115,7 +115,7 @@ class HttpClient:
 
 
 def tls_context(endpoint: str, tls: Tls | None = None) -> ssl.SSLContext:
-    """The system's certificates are loaded only where TLS is spoken, since that takes 70 ms."""
+    """Return a TLS context; the system's certificates, which take 70 ms, load only for https."""
     variable = next((name for name in _CERTIFICATES if os.environ.get(name)), "")
     path = os.environ.get(variable, "")
     if tls is not None and tls != Tls():
@@ -165,7 +165,7 @@ def check_proxies() -> None:
 
 
 def _proxy(scheme: str) -> tuple[str, str, str]:
-    """The variable of a proxy, its scheme, and its address without user and password."""
+    """Return the variable of a proxy, its scheme, and its address without user and password."""
     kind, separator, address = getproxies().get(scheme, "").rpartition("://")
     return f"{scheme.upper()}_PROXY", kind if separator else "http", address.rpartition("@")[2]
 
@@ -190,7 +190,7 @@ async def _read(response: httpx2.Response) -> Response:
 
 
 def _reason(error: Exception) -> str:
-    """Why there is no answer, without the text of the error where that may quote the answer."""
+    """The reason for a missing answer, without error texts that may quote the answer."""
     import httpx2
 
     reasons: dict[type[BaseException], str] = {
@@ -218,7 +218,7 @@ def printable(text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, what caused it, and the members of groups."""
+    """Yield an error, its causes, and the members of exception groups."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):
@@ -265,7 +265,7 @@ class BackgroundLoop:
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """The result of asynchronous work, whether or not a loop runs in this thread."""
+    """Run a coroutine to its result, also in a thread that already runs a loop."""
     with BackgroundLoop() as loop:
         return loop.run(work)
 

@@ -84,7 +84,7 @@ class LocalChat:
         self._turn = None
 
     async def ping(self) -> None:
-        """It is in this process."""
+        """Do nothing: the model runs in this process."""
 
     async def ask(self, request: Request) -> Reply:
         assert self._turn is not None, "a chat must be entered before it is asked"

@@ -21,7 +21,7 @@ _LIST_END = re.compile(r"\s*\]")
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what the answer is
-    """Why an answer cannot be used, in words that the model can act on."""
+    """An answer that cannot be used; the message tells the model what to correct."""
 
 
 def strip_reasoning(text: str) -> str:
@@ -31,7 +31,7 @@ def strip_reasoning(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """A closing tag without an opening one ends a block that the chat template opened."""
+    """Remove thinking; a closing tag without an opening one ends a block of the chat template."""
     tags = list(_TAG.finditer(text))
     last_openings = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
     passages: list[str] = []

@@ -45,7 +45,7 @@ LONGEST_WAIT_S = 60.0  # waits double from the first to the longest, unless the 
 
 
 class RateLimit:
-    """Spaces requests. Tokens that a reply cost beyond the estimate delay the next requests."""
+    """A rate limit of requests. Tokens beyond the estimate of a reply delay the next requests."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class RateLimit:
         self._request_at = self._token_at = clock()
 
     def reserve(self, tokens: float) -> float:
-        """Take the next slot for a request of N tokens; in how many seconds it is."""
+        """Take the next slot for a request of N tokens; return the seconds until then."""
         now = self._clock()
         self._request_at = max(now, self._request_at)
         self._token_at = max(now, self._token_at)
@@ -75,7 +75,7 @@ class RateLimit:
 
 
 def wait_before(retry: int, headers: Mapping[str, str], chance: random.Random) -> float:
-    """The wait that the server asks for, and a little more to spread requests; or a backoff."""
+    """Return the wait that the server asks for, plus jitter, or else an exponential backoff."""
     requested_wait = retry_after(headers)
     if requested_wait is not None:
         return requested_wait * (1 + 0.1 * chance.random())
@@ -217,7 +217,7 @@ class Service:
         raise NoReply(f"given up after {self._policy.attempts} attempts; the last: {reason}")
 
     async def _post(self, request: Request) -> tuple[Response, str]:
-        """A response, and the format in which the model was asked.
+        """Post a request; return the response and the format of the question.
 
         A server that rejects the strictest format is asked in the next one, and from then on if
         that helped; a request that is wrong in itself changes nothing. Newer servers have another
@@ -248,7 +248,7 @@ class Service:
         return await self._client.send(method, path, body, self._policy.timeout_s)
 
     def _reason(self, response: Response, request: Request) -> str:
-        """Why there is no reply; raises where a retry is useless."""
+        """Return the reason for a missing reply; raise where a retry is useless."""
         private = [secret.reveal() for secret in self._secrets.values()]
         private += [value for _, value in parse_qsl(self._query)]
         words = {word for value in private for word in (value, value.split()[-1]) if len(word) > 3}
@@ -267,7 +267,7 @@ class Service:
 
 
 def checked_endpoint(endpoint: str) -> tuple[str, str]:
-    """An address, and its query, which is written nowhere; one that holds a secret is refused."""
+    """Return address and query (which is never written); refuse an address with a secret."""
     try:
         parts = urlsplit(endpoint)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -312,7 +312,7 @@ def body_of(model: str, request: Request, form: str, limit: str) -> bytes:
 
 
 def read_reply(response: Response, form: str, seconds: float | None = None) -> Reply:
-    """A `ClientError` quotes nothing of an answer that is no chat completion."""
+    """Read a chat completion; the `ClientError` for anything else does not quote it."""
     kind = response.headers.get("content-type", "")
     content = _streamed(response.body) if "event-stream" in kind else _object(response.body)
     try:

@@ -47,7 +47,7 @@ def _warn_renamed(old: str, new: str) -> None:
 
 
 class MetricBase(ABC):
-    """What follows from `name`, `signature` and `score`: single pairs, corpora, and defaults."""
+    """Single pairs, corpora and defaults, on top of `name`, `signature` and `score`."""
 
     if TYPE_CHECKING:  # fields, class variables or properties of the metrics themselves
 
@@ -60,7 +60,7 @@ class MetricBase(ABC):
         higher_is_better = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Metrics that were written with the old method names still work, with a warning."""
+        """Keep metrics with the old method names working, with a warning."""
         super().__init_subclass__(**kwargs)
         for old, new in RENAMED.items():
             if old in vars(cls) and new not in vars(cls):
@@ -85,7 +85,7 @@ class MetricBase(ABC):
         return None
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:  # noqa: ARG002
-        """The mean, unless a metric is counted over the whole corpus."""
+        """Return the mean, unless a metric is counted over the whole corpus."""
         return mean
 
     @abstractmethod
@@ -93,7 +93,7 @@ class MetricBase(ABC):
         """One answer per pair, in the order of the pairs."""
 
     def __call__(self, reference: str, candidate: str) -> Score:
-        """The score of one pair; a `HistoEvalError` with the reason where there is none.
+        """Score one pair, or raise a `HistoEvalError` with the reason why it has no score.
 
         Examples:
             >>> float(histoeval.load("bleu")("Colon: adenoma.", "Colon: adenoma."))
@@ -105,7 +105,7 @@ class MetricBase(ABC):
         return answer.model_copy(update={"pair": pair_of(reference, candidate)})
 
     def rewards(self, candidates: Texts, references: Texts) -> list[float | None]:
-        """A number for each candidate, for a training loop; None where there is no score.
+        """Return a number for each candidate, for a training loop; None for no score.
 
         Examples:
             >>> histoeval.load("bleu").rewards(["a b c d", ""], ["a b c d", "a b c d"])
@@ -115,7 +115,7 @@ class MetricBase(ABC):
         return [answer.value if isinstance(answer, Score) else None for answer in answers]
 
     def explain(self, pair: Pair) -> Explanation | Problem:
-        """The score of one pair; with what each part and error costs, where a metric can tell."""
+        """Score one pair, with the cost of each part and error where the metric knows it."""
         (answer,) = self.score([pair])
         return answer if isinstance(answer, Problem) else explained(answer)
 
@@ -189,14 +189,14 @@ def score_pairs(
     pairs: Sequence[Pair | Score | Problem],
     score: Callable[[list[Pair]], Sequence[Score | Problem]],
 ) -> list[Score | Problem]:
-    """Every answer that is there already, and the answer to each pair."""
+    """Score the pairs of a list; its answers and problems stay in their places."""
     unanswered = [pair for pair in pairs if isinstance(pair, Pair)]
     answers = iter(score(unanswered) if unanswered else ())
     return [next(answers) if isinstance(pair, Pair) else pair for pair in pairs]
 
 
 def equally_long(candidates: Any, references: Any) -> tuple[list[Any], list[Any]]:
-    """Candidates and their references as lists: of a list, a column, a generator, or one text."""
+    """Return candidates and references as lists, made of a list, column, generator or one text."""
     columns = {"candidates": candidates, "references": references}
     for name, texts in columns.items():
         if isinstance(texts, str):
@@ -236,7 +236,7 @@ def pair_of(reference: object, candidate: object, *, number: int = 0) -> Pair | 
 def explained(
     score: Score, breakdown: Sequence[PartCost] = (), without: Sequence[float] = ()
 ) -> Explanation:
-    """A score with what its parts cost, and what it would be without each of its errors."""
+    """Add to a score the cost of its parts and its value without each of its errors."""
     evidence = dict(score.evidence)
     if without:
         evidence["errors"] = [
@@ -247,7 +247,7 @@ def explained(
 
 
 def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
-    """The score of one pair explained; a `HistoEvalError` with the reason where there is none."""
+    """Explain the score of one pair, or raise a `HistoEvalError` with the reason for none."""
     if isinstance(pair, Problem):
         raise InputError(pair.message)
     if reason := metric.unavailable_reason():
@@ -260,7 +260,7 @@ def explain_pair(metric: Metric, pair: Pair | Problem) -> Explanation:
 
 
 class AdaptedMetric(MetricBase):
-    """A metric by somebody else that has only `name` and `score`, and whatever it has besides."""
+    """A metric by somebody else: `name` and `score` are required, all else is optional."""
 
     def __init__(self, metric: Any) -> None:
         self._metric = metric
@@ -288,14 +288,14 @@ class AdaptedMetric(MetricBase):
         return signature if isinstance(signature, Signature) else super().signature
 
     def unavailable_reason(self) -> str | None:
-        ask = getattr(self._metric, "unavailable_reason", None)
-        if ask is None and (ask := getattr(self._metric, "obstacle", None)) is not None:
+        method = getattr(self._metric, "unavailable_reason", None)
+        if method is None and (method := getattr(self._metric, "obstacle", None)) is not None:
             _warn_renamed(f"{type(self._metric).__name__}.obstacle", "unavailable_reason")
-        return None if ask is None else cast("str | None", ask())
+        return None if method is None else cast("str | None", method())
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
-        ask = getattr(self._metric, "corpus_value", None)
-        return mean if ask is None else float(ask(mean, counts))
+        method = getattr(self._metric, "corpus_value", None)
+        return mean if method is None else float(method(mean, counts))
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
         return cast("list[Score | Problem]", self._metric.score(pairs))
@@ -311,12 +311,12 @@ def as_metric(metric: object) -> Metric:
 
 @dataclass(frozen=True, config=STRICT)
 class SettledMetric(MetricBase):
-    """A metric whose settings are its fields: checked when it is made, listed when it signs."""
+    """A metric whose settings are its fields: validated on creation, listed in the signature."""
 
     name: str
 
     def __getstate__(self) -> dict[str, Any]:
-        """Settings, models and what `update` has collected; all else is worked out again."""
+        """Return settings, models and the answers of `update`; caches are left out."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         return settings | {"_collected": list(self._collected)}
 
@@ -333,18 +333,18 @@ class SettledMetric(MetricBase):
         return self._signed(settings | self.fingerprint())
 
     def fingerprint(self) -> dict[str, str]:
-        """Library versions, model hashes and all else that numbers depend on besides settings."""
+        """Library versions, model hashes and whatever else a score depends on besides settings."""
         return {}
 
 
 class ModelMetric(SettledMetric, ABC):
-    """A metric that needs models: the fields that `models` names, signed by what they hold."""
+    """A metric that needs models: the fields named in `models`, signed by their identities."""
 
     models: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def score_ready(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair; the models are there."""
+        """Return one answer per pair; the models are available."""
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -391,13 +391,13 @@ class EnglishMetric(ModelMetric, ABC):
 
 
 class PairMetric(SettledMetric, ABC):
-    """A metric that looks at one pair at a time."""
+    """A metric that scores one pair at a time."""
 
     @abstractmethod
     def score_pair(self, reference: str, candidate: str) -> Score: ...
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """Each pair by itself; a pair that cannot be scored is a problem, not a number."""
+        """Score each pair by itself; a pair that cannot be scored becomes a problem."""
         answers: list[Score | Problem] = []
         for pair in pairs:
             try:
@@ -408,7 +408,7 @@ class PairMetric(SettledMetric, ABC):
 
 
 def one_each(scores: list[Score | Problem], pairs: Sequence[Pair]) -> list[Score | Problem]:
-    """The scores of a metric that keeps its promise: a score or a problem for each pair."""
+    """Check that a metric returned one score or problem for each pair."""
     if len(scores) != len(pairs):
         raise ValueError(f"{len(scores)} answers for {len(pairs)} pairs")
     for score in scores:

@@ -71,7 +71,7 @@ class ReportComparison:
 
     @property
     def values(self) -> dict[str, float | None]:
-        """The parts as numbers; `safety` is what the worst error leaves of them all."""
+        """The parts as numbers, and `safety`, the share of them that the worst error leaves."""
         errors = listed(self.parts.values())[1]
         worst = errors[0].shown.severity if errors else None
         return {name: part.value for name, part in self.parts.items()} | {"safety": SAFETY[worst]}
@@ -79,7 +79,7 @@ class ReportComparison:
 
 @dataclass(frozen=True)
 class Concordance(EnglishMetric):
-    """How far a candidate agrees with its reference, from 0 to 1, with evidence for every part."""
+    """Agreement of a candidate with its reference, from 0 to 1, with evidence for every part."""
 
     reader: Any = None
     aligner: Any = None
@@ -103,7 +103,7 @@ class Concordance(EnglishMetric):
         return self._failed("neither report states anything that can be compared")
 
     def explain(self, pair: Pair) -> Explanation | Problem:
-        """Each error is left out by comparing again with its entities counted as if they agreed."""
+        """Leave out each error in turn: compare again as if its entities agreed."""
         self._demand_available()
         if unreadable := self.unreadable(pair):
             return unreadable
@@ -143,7 +143,7 @@ class Concordance(EnglishMetric):
         )
 
     def compare(self, pairs: Sequence[Pair]) -> list[ReportComparison]:
-        """Models that several threads may call run for one block while rules read another."""
+        """Run thread-safe models on one block of pairs while rules read another."""
         models = [getattr(self, name) for name in self.needed]
         if not all(getattr(model, "concurrent", False) for model in models):
             return self._compare_block(pairs)
@@ -177,16 +177,16 @@ class Concordance(EnglishMetric):
         ]
 
     def _verified(self, pairs: Sequence[ReportComparison]) -> list[ReportComparison]:
-        """The comparisons after the NLI model was asked about what they left unmatched."""
-        asked = [
+        """Ask the NLI model about unmatched statements, and compare again with its answers."""
+        queries = [
             questions_about(pair.reference, pair.candidate, pair.parts)
             if self._is_worth_asking(pair)
             else None
             for pair in pairs
         ]
-        answers = answers_to(self.nli, asked)
+        answers = answers_to(self.nli, queries)
         verified = list(pairs)
-        for index, (pair, questions) in enumerate(zip(pairs, asked, strict=True)):
+        for index, (pair, questions) in enumerate(zip(pairs, queries, strict=True)):
             if questions is not None:
                 answered = questions.answered(answers)
                 errors = [error for part in pair.parts.values() for error in part.mistakes]
@@ -217,7 +217,7 @@ class Concordance(EnglishMetric):
 
 
 class PhraseSimilarity:
-    """How alike phrases are that no catalogue knows: by an aligner, each embedded once."""
+    """Similarity, by an aligner, of phrases that no catalogue has; each is embedded once."""
 
     def __init__(self, aligner: Aligner) -> None:
         self._embedded: Memory[str, Vectors] = Memory(
@@ -228,7 +228,7 @@ class PhraseSimilarity:
         self._embedded(list(dict.fromkeys(phrases)))
 
     def likeness(self, one: str, other: str) -> float:
-        """From 0, nothing in common, to 1."""
+        """Return a similarity from 0, nothing in common, to 1."""
         if one == other:
             return 1.0
         first, second = self._embedded([one, other])
@@ -237,7 +237,7 @@ class PhraseSimilarity:
 
 
 def _unknown_phrases(reference: Facts, candidate: Facts) -> Iterator[str]:
-    """The diagnoses and findings that no catalogue knows, and those they may be compared with."""
+    """Yield diagnoses and findings that no catalogue has, and those they are compared with."""
     for firsts, seconds in (
         ((*reference.made, *reference.denied), (*candidate.made, *candidate.denied)),
         (reference.findings, candidate.findings),
@@ -264,7 +264,7 @@ def weights_hash() -> str:
 
 @dataclass(frozen=True)
 class RubricOffline(Concordance):
-    """Pairs are compared as concordance does, and each comparison judged by four criteria.
+    """Four criteria, judged on the comparison that concordance makes.
 
     They are in `parts`, their mean on a scale from 0 to 1 is the value, and `evidence` says why.
     """
@@ -299,7 +299,7 @@ class RubricOffline(Concordance):
         return score if self.aligned is None else self.aligned.applied(score)
 
     def breakdown(self, compared: ReportComparison) -> list[PartCost]:
-        """What each criterion takes off: a quarter of what it lacks of its highest score."""
+        """The cost of each criterion: a quarter of its distance from its highest score."""
         scores = judge(weights().criteria, compared.values, compared.parts.values())
         share = 1 / len(CRITERIA)
         return [

@@ -25,7 +25,7 @@ Ask = Callable[[list[str], list[str]], Sequence[float]]
 
 
 class Peer(SettledMetric, ABC):
-    """A metric of another package: what it is called there, and how it is asked."""
+    """A metric of another package: its name there, and the call that scores pairs."""
 
     package: ClassVar[str]  # its name for pip
     module: ClassVar[str]

@@ -85,34 +85,34 @@ class Hare(EnglishMetric):
 
     def __post_init__(self) -> None:
         if self.threshold is None:
-            usual = 0.0 if self.mode == "graded" else PAPER_THRESHOLD
-            object.__setattr__(self, "threshold", usual)
+            default = 0.0 if self.mode == "graded" else PAPER_THRESHOLD
+            object.__setattr__(self, "threshold", default)
 
     @property
     def _threshold(self) -> float:
         return self.threshold or 0.0
 
     def fingerprint(self) -> dict[str, str]:
-        signed = super().fingerprint()
+        settings = super().fingerprint()
         if self.mode == "graded":
-            signed["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
-        return signed
+            settings["weights"] = hashlib.sha256(resource_bytes(SETTINGS)).hexdigest()[:8]
+        return settings
 
     @property
     def range(self) -> tuple[float, float]:
         return (0.0, 2.0) if self.mode == "paper" else (0.0, 1.0)
 
     def unavailable_reason(self) -> str | None:
-        if lacking := super().unavailable_reason():
-            return lacking
+        if reason := super().unavailable_reason():
+            return reason
         if not self.reader.reads_relations:
             way = argument("relations")
             return f"needs a reader that finds relations: name a relation model with {way}"
         if self.mode == "upstream" and self.of != "report":
             return "compares whole reports in mode=upstream: leave out of=conclusion, or the mode"
-        in_float32 = getattr(self.reader, "dtype", None) == "float32"
-        lexical = isinstance(self.aligner, LexicalAligner)
-        if self.mode == "upstream" and (lexical or not in_float32):
+        is_float32 = getattr(self.reader, "dtype", None) == "float32"
+        is_lexical = isinstance(self.aligner, LexicalAligner)
+        if self.mode == "upstream" and (is_lexical or not is_float32):
             return (
                 f"needs Hugging Face models in float32: name them with {argument('reader')}, "
                 f"{argument('relations')} and {argument('aligner')} ('hare' for the published "
@@ -140,7 +140,7 @@ class Hare(EnglishMetric):
         return [vectors[[row[phrase] for phrase in group]] for group in phrases]
 
     def _counting(self, report: Report, types: Set[EntityType]) -> set[int]:
-        """The entities to compare: those the reader is sure of, all of them or what is concluded.
+        """Return the entities to compare: confident ones, of the whole report or its conclusion.
 
         The paper's confidence is of words. A reader that gives the chance of a whole phrase has
         many words to get right, so that the mean over words (the geometric one) is compared.
@@ -191,7 +191,7 @@ class Hare(EnglishMetric):
         )
 
     def _score_graded(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """Texts are normalised as for concordance, which then reads them only once."""
+        """Normalise texts as concordance does, so that both metrics share one reading."""
         reader: Reader = self.reader
         texts = dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.candidate))
         normal = {text: normalised(text) for text in texts}
@@ -209,17 +209,17 @@ class Hare(EnglishMetric):
         for pair in pairs:
             reference, candidate = normal[pair.reference], normal[pair.candidate]
             pair_mentions = mentions[reference.text], mentions[candidate.text]
-            judged = compare(*pair_mentions, rows[reference.text], rows[candidate.text])
-            scores.append(self._graded(judged, pair_mentions, (reference, candidate)))
+            judgements = compare(*pair_mentions, rows[reference.text], rows[candidate.text])
+            scores.append(self._graded(judgements, pair_mentions, (reference, candidate)))
         return scores
 
     def _graded(
         self,
-        judged: tuple[JudgedReport, JudgedReport],
+        judgements: tuple[JudgedReport, JudgedReport],
         mentions: tuple[ReportMentions, ReportMentions],
         texts: tuple[RewrittenText, RewrittenText],
     ) -> Score:
-        reference, candidate = judged
+        reference, candidate = judgements
         overall = weighted_agreement(
             reference.entities + reference.links, candidate.entities + candidate.links
         )
@@ -278,7 +278,7 @@ class Hare(EnglishMetric):
 
 
 def _agreement_as_published(precision: float, recall: float) -> PrecisionRecall:
-    """The published F1, which is not held at 0 when cosines are negative, without its noise."""
+    """The published F1, which can be negative where cosines are, rounded."""
     total = precision + recall
     f1 = 2 * precision * recall / total if total else 0.0
     return PrecisionRecall(*(round(share, UPSTREAM_DECIMALS) for share in (precision, recall, f1)))
@@ -318,25 +318,25 @@ def _matches(report: _Reading, opposite: _Reading) -> list[dict[str, Any]]:
 def _judged_entities(
     side: JudgedReport, mentions: ReportMentions, opposite: ReportMentions, text: RewrittenText
 ) -> list[dict[str, Any]]:
-    """Each thing of one report with what the other has for it, in the words of the report."""
+    """List the entities of one report, in its own words, with their nearest in the other."""
     rows = []
-    for judged, mention in zip(side.entities, mentions.items, strict=True):
+    for judgement, mention in zip(side.entities, mentions.items, strict=True):
         entity = text.restored(mention.entity)
         row = {"text": entity.text, "type": str(entity.type), "start": entity.start}
-        row |= {"end": entity.end, "weight": judged.weight, "similarity": judged.value}
-        if judged.nearest is not None:
-            row["nearest"] = opposite.items[judged.nearest].entity.text
-        if judged.contradicted:
+        row |= {"end": entity.end, "weight": judgement.weight, "similarity": judgement.value}
+        if judgement.nearest is not None:
+            row["nearest"] = opposite.items[judgement.nearest].entity.text
+        if judgement.contradicted:
             row["contradicted"] = True
         rows.append(row)
     return rows
 
 
 def _links(side: JudgedReport, mentions: ReportMentions, *, agreed: bool) -> list[Link]:
-    """The relations of one report on which the other agrees, or those on which it does not."""
+    """List the relations of one report that the other shares, or those that it does not."""
     links = []
-    for judged, (head, tail) in zip(side.links, mentions.links, strict=True):
-        if judged.agreed == agreed:
+    for judgement, (head, tail) in zip(side.links, mentions.links, strict=True):
+        if judgement.agreed == agreed:
             first, second = mentions.items[head], mentions.items[tail]
             links.append((first.plain, second.plain, f"{first.type}-{second.type}"))
     return links

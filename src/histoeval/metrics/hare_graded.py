@@ -44,7 +44,7 @@ def settings() -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class WeightedMention:
-    """An entity with its weight, and what its words mean by the catalogue of its type, if known."""
+    """An entity with its weight and its meaning by the catalogue of its type, if it has one."""
 
     entity: Entity
     weight: float
@@ -62,15 +62,15 @@ class WeightedMention:
 
     @property
     def key(self) -> Any:
-        """The same for two mentions of one thing; a result or size is of what it stands beside."""
-        by_words = self.type in _VALUES or not self.meaning
+        """A key that mentions of one thing share; of a result or size its position is part."""
+        is_by_words = self.type in _VALUES or not self.meaning
         start = self.entity.start if self.type in CONTEXTUAL else None
-        meaning = self.plain if by_words else self.meaning
+        meaning = self.plain if is_by_words else self.meaning
         return self.type, self.entity.assertion, self.side, meaning, start
 
 
 class ReportMentions(NamedTuple):
-    """All that a report mentions, each thing once, and which two belong together."""
+    """The distinct mentions of a report, and the pairs of them that are related."""
 
     items: tuple[WeightedMention, ...]
     links: tuple[Link, ...]
@@ -82,7 +82,7 @@ class _FindingMeaning(NamedTuple):
 
 
 def mentions_of(report: Report, counting: Set[int]) -> ReportMentions:
-    """These entities of a report and their relations; what is said twice counts once."""
+    """Return these entities of a report and their relations; repetitions count once."""
     organs = _organs(report)
     scope = scope_of(report.text)
     concluded = {index for index in counting if scope.concludes(report.entities[index].start)}
@@ -114,17 +114,17 @@ def _mention(entity: Entity, organs: frozenset[str], is_elsewhere: bool) -> Weig
         read_meaning, _ = _catalogues().get(entity.type, (None, None))
         meaning = read_meaning(entity.text) if read_meaning else None
     finding = meaning if isinstance(meaning, _FindingMeaning) else None
-    denied = entity.assertion == Assertion.ABSENT or bool(finding and finding.denied)
+    is_denied = entity.assertion == Assertion.ABSENT or bool(finding and finding.denied)
     weight = weights[entity.type]
     if finding and entity.type == EntityType.FINDING:
         weight *= findings()[finding.id].importance / _USUAL_IMPORTANCE
-    weight *= factors["denied"] if denied else 1.0
+    weight *= factors["denied"] if is_denied else 1.0
     weight *= factors["elsewhere"] if is_elsewhere else 1.0
-    return WeightedMention(entity, weight, meaning, denied, side_of(entity.text))
+    return WeightedMention(entity, weight, meaning, is_denied, side_of(entity.text))
 
 
 def _organs(report: Report) -> frozenset[str]:
-    """The sites that a report is of, as far as they say what its diagnosis is called."""
+    """Return the sites of a report, as long as they are few enough to name its diagnosis."""
     organs = frozenset(
         match.id
         for entity in report.entities
@@ -171,7 +171,7 @@ def _catalogues() -> dict[EntityType, tuple[Reading, Likeness]]:
 
 
 class Judged(NamedTuple):
-    """One entity or relation: its weight, how far the other report agrees, and with what."""
+    """One entity or relation: weight, and agreement with its nearest in the other report."""
 
     weight: float
     value: float
@@ -190,11 +190,11 @@ class JudgedReport(NamedTuple):
 
 def weighted_agreement(reference: Sequence[Judged], candidate: Sequence[Judged]) -> PrecisionRecall:
     """Precision, recall and F1 by weight; nothing on both sides is full agreement, on one none."""
-    totals = [sum(judged.weight for judged in side) for side in (candidate, reference)]
+    totals = [sum(judgement.weight for judgement in side) for side in (candidate, reference)]
     if not any(totals):
         return FULL
     precision, recall = (
-        sum(judged.weight * judged.value for judged in side) / total if total else 0.0
+        sum(judgement.weight * judgement.value for judgement in side) / total if total else 0.0
         for side, total in zip((candidate, reference), totals, strict=True)
     )
     return PrecisionRecall(precision, recall, harmonic_mean(precision, recall))
@@ -218,7 +218,7 @@ def compare(
 
 
 def likeness(one: WeightedMention, other: WeightedMention, cosine: float) -> float:
-    """Likeness of two things that are named, from 0 to 1, whatever is said of them."""
+    """Likeness of two named things, from 0 to 1, denied or not."""
     if one.plain == other.plain:
         return 1.0
     similarity = settings()["similarity"]
@@ -236,7 +236,7 @@ def likeness(one: WeightedMention, other: WeightedMention, cosine: float) -> flo
 
 
 def _stance(first: WeightedMention, second: WeightedMention) -> float:
-    """The share of a likeness that is left if only one is denied or in doubt, or sides differ."""
+    """The factor for a likeness when only one is denied or in doubt, or their sides differ."""
     if first.denied != second.denied or (first.side and second.side and first.side != second.side):
         return 0.0
     is_doubt_different = (first.entity.assertion == Assertion.UNCERTAIN) != (
@@ -252,10 +252,10 @@ def _judged(
     entities = []
     for i, mention in enumerate(report.items):
         value = float(agreed[i].max(initial=0.0))
-        contradicted = _differs(value) and bool(alike[i].max(initial=0.0) >= _same())
+        is_contradicted = _differs(value) and bool(alike[i].max(initial=0.0) >= _same())
         weight = 0.0 if mention.type in CONTEXTUAL and i in linked_tails else mention.weight
         nearest = int(agreed[i].argmax()) if value else None
-        entities.append(Judged(_charged(weight, contradicted), value, nearest, contradicted))
+        entities.append(Judged(_charged(weight, is_contradicted), value, nearest, is_contradicted))
     links = tuple(_judged_links(report, opposite, alike, agreed))
     return JudgedReport(tuple(entities), links)
 
@@ -273,9 +273,9 @@ def _judged_links(
         ]
         value, nearest, _ = max(rivals, key=lambda rival: rival[0], default=(0.0, None, False))
         has_rival = any(is_same for _, _, is_same in rivals)
-        contradicted = _differs(value) and has_rival and target.type in _VALUES
+        is_contradicted = _differs(value) and has_rival and target.type in _VALUES
         weight = target.weight * (1.0 if target.type in CONTEXTUAL else factor)
-        yield Judged(_charged(weight, contradicted), float(value), nearest, contradicted)
+        yield Judged(_charged(weight, is_contradicted), float(value), nearest, is_contradicted)
 
 
 def _same() -> float:
@@ -286,5 +286,5 @@ def _differs(value: float) -> bool:
     return value < settings()["similarity"]["agreed"]
 
 
-def _charged(weight: float, contradicted: bool) -> float:
-    return weight * settings()["factors"]["contradiction"] if contradicted else weight
+def _charged(weight: float, is_contradicted: bool) -> float:
+    return weight * settings()["factors"]["contradiction"] if is_contradicted else weight

@@ -27,7 +27,7 @@ AHEAD = 16  # questions prefetched for each slot: while one is retried, others n
 
 @dataclass(frozen=True, config=STRICT)
 class JudgedMetric(ModelMetric):
-    """A metric that asks judges about each pair, and signs with the prompt and who is asked."""
+    """A metric that asks judges about each pair; the signature has the prompt and the judges."""
 
     judge: Any = None
     models: ClassVar[tuple[str, ...]] = ("judge",)
@@ -47,10 +47,10 @@ class JudgedMetric(ModelMetric):
         return self.panel.judges
 
     def fingerprint(self) -> dict[str, str]:
-        signed = {"prompt": self.loaded.identity}
+        settings = {"prompt": self.loaded.identity}
         if self.judge is not None:
-            signed |= {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
-        return signed
+            settings |= {"judge": "+".join(self.seated), "manner": self.panel.manner.identity}
+        return settings
 
     def unavailable_reason(self) -> str | None:
         if self.judge is not None:
@@ -82,7 +82,7 @@ class JudgedMetric(ModelMetric):
 
     @abstractmethod
     def combine(self, answers: Sequence[JudgeAnswer]) -> Score:
-        """One score of the answers of all judges, in both orders where both were asked."""
+        """Combine the answers of all judges, in both orders if both were asked, into a score."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -138,7 +138,7 @@ class JudgeMetric(JudgedMetric):
 
 @dataclass(frozen=True, config=STRICT)
 class JudgeLists(JudgedMetric):
-    """Judges list things about each pair; the value is made of the lists of all of them."""
+    """A metric for which judges list statements or errors; the value comes from all lists."""
 
     asked: ClassVar[str]  # the name of the prompt
 
@@ -154,8 +154,8 @@ class JudgeLists(JudgedMetric):
         return None
 
     def combine(self, answers: Sequence[JudgeAnswer]) -> Score:
-        usual = [answer.outcome for answer in answers if answer.order == "usual"]
-        scores = [self.weigh(lists.content) for lists in usual if isinstance(lists, Listing)]
+        outcomes = [answer.outcome for answer in answers if answer.order == "usual"]
+        scores = [self.weigh(lists.content) for lists in outcomes if isinstance(lists, Listing)]
         parts = {name: fmean(score.parts[name] for score in scores) for name in scores[0].parts}
         value = fmean(score.value for score in scores)
         return scores[0].model_copy(update={"value": value, "parts": FrozenDict(parts)})
@@ -172,7 +172,7 @@ class JudgeStatements(JudgeLists):
     asked: ClassVar[str] = "statements"
 
     def score_unasked(self, pair: Pair) -> Score | Problem | None:
-        """Where a report states nothing there is nothing to ask."""
+        """Score without a question a pair of which a report states nothing."""
         reports = {"reference": stated(pair.reference), "candidate": stated(pair.candidate)}
         if all(reports.values()):
             return None

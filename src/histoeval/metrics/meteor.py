@@ -77,7 +77,7 @@ class Meteor(PairMetric):
 
 
 def synonyms_of(place: Path | None) -> SimpleNamespace:
-    """A WordNet as nltk asks it; without a place it knows only the words themselves."""
+    """Return a WordNet with nltk's interface; without a place it has only the words themselves."""
 
     def synsets(word: str) -> list[SimpleNamespace]:
         names = wordnet.synonyms(place, word) if place else ()

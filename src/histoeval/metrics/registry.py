@@ -28,7 +28,7 @@ GROUP = "histoeval.metrics"  # the entry point group of plug-ins
 
 @dataclass(frozen=True)
 class MetricEntry:
-    """Where a metric is found, what it compares, and the settings that make it this one.
+    """The target, summary and fixed settings of a metric.
 
     `target` is ``module:name``, or the class or factory itself; it is called with `name` (the
     specification) and the settings.
@@ -101,7 +101,7 @@ def register(name: str, entry: MetricEntry | None = None) -> Callable[[M], M] | 
 
 @cache
 def installed_plug_ins() -> tuple[dict[str, MetricEntry], tuple[str, ...]]:
-    """Plug-ins by name, the first of two that share one, and why each other is ignored."""
+    """Return plug-ins by name (the first of a name counts), and why the others are ignored."""
     usable: dict[str, MetricEntry] = {}
     ignored: list[str] = []
     for point in entry_points(group=GROUP):

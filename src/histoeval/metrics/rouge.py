@@ -36,7 +36,7 @@ class Rouge(PairMetric):
         return {"tok": "rouge_score", "rouge_score": version("rouge-score")} | stemmer
 
     def tokenize(self, text: str) -> list[str]:
-        """The words of a text as rouge-score cuts them, its stemmer replaced by a faster one."""
+        """Split a text into words as rouge-score does, with a faster stemmer."""
         return list(tokenize(text, stems if self.stem else None))
 
     def score_pair(self, reference: str, candidate: str) -> Score:

@@ -72,7 +72,7 @@ def _judged(statement: VerifiedStatement) -> dict[str, Any]:
 
 
 def shares(reference: Statements, candidate: Statements) -> dict[str, float]:
-    """Two reports that state nothing are the same; where only one does, nothing is supported."""
+    """Share of supported statements; two empty reports agree fully, one empty report not at all."""
     if not reference and not candidate:
         return {"f1": 1.0, "precision": 1.0, "recall": 1.0, "contradicted": 0.0}
     precision, recall = (_share(side, SUPPORTED) for side in (candidate, reference))

@@ -1,4 +1,4 @@
-"""Where WordNet is on this machine, and the synonyms it knows.
+"""WordNet on this machine: its place and its synonyms.
 
 It is looked for where nltk keeps its data (the environment variable NLTK_DATA and nltk's own
 list of folders) and then where Debian's package `wordnet-base` puts it.
@@ -64,7 +64,7 @@ def read(place: Path, name: str) -> bytes:
 
 @lru_cache(maxsize=4)
 def identity(place: Path) -> str:
-    """Its version and a hash of its files: what a score depends on, whatever folder it is in."""
+    """Return its version and a hash of its files, which do not depend on its folder."""
     files = [read(place, name) for name in NEEDED]
     version = re.search(rb"WordNet ([\w.+]+) Copyright", files[NEEDED.index("data.noun")][:4096])
     digest = sha256(b"".join(sha256(content).digest() for content in files)).hexdigest()
@@ -86,7 +86,7 @@ class _Root(nltk.data.PathPointer):  # type: ignore[misc]
         return len(read(self.path, self.name))
 
     def open(self, encoding: str | None = None) -> TextIOWrapper:
-        """The file, in memory: a child process shares no place in an open file with its parent."""
+        """Open the file in memory, so that processes do not share a position in it."""
         return TextIOWrapper(BytesIO(read(self.path, self.name)), encoding=encoding)
 
 
@@ -105,10 +105,10 @@ class _Reader(WordNetCorpusReader):  # type: ignore[misc]
         return _Root(self._root.path, file).open(self._ENCODING)
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """Nothing: there are no other languages here to map."""
+        """Do nothing: there are no other languages here to map."""
 
     def forget(self) -> None:
-        """Drop the synsets read so far, of which it would keep all: only their names are kept."""
+        """Drop the synsets read so far, all of which the base class would cache."""
         self._synset_offset_cache.clear()
 
 
@@ -123,7 +123,7 @@ def load(place: Path) -> _Reader:
 
 
 def synonyms(place: Path, word: str) -> frozenset[str]:
-    """The word, and the single words that share a synset with it, spelt as WordNet spells them."""
+    """Return the word and the single words that share a synset with it, in WordNet's spelling."""
     return _cached(place, word) if len(word) <= MAX_CACHED_LETTERS else _looked_up(place, word)
 
 

@@ -57,11 +57,11 @@ def note_sent(url: str, model: str, purpose: str, content: bytes) -> None:
     line = json.dumps(sent_line(url, model, purpose, content), ensure_ascii=False)
     try:
         make_folder(file.parent)
-        opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(opened, f"{line}\n".encode("utf-8", "backslashreplace"))
+            os.write(descriptor, f"{line}\n".encode("utf-8", "backslashreplace"))
         finally:
-            os.close(opened)
+            os.close(descriptor)
     except OSError as error:
         problem = f"it cannot be noted in {file} what is sent: {error.strerror or error}"
         if os.environ.get(AUDIT):

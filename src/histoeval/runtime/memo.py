@@ -1,4 +1,4 @@
-"""Caches: answers for texts, and models that a process loads once; what travels between processes.
+"""Caches of answers and models, and objects that can be sent to other processes.
 
 Connections, keys and loaded weights cannot be pickled, or should not be. What opened them can.
 """
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def return_freed_memory() -> None:
-    """To the system: malloc of Linux keeps what was freed below anything that is still in use."""
+    """Return freed memory to the system, since malloc of Linux keeps it below live blocks."""
     if sys.platform == "linux":
         getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # musl has no such function
 
 
 class Memory(Generic[Key, T]):
-    """Answers for texts, or for any keys, with those used last cached, up to a sum of sizes.
+    """A cache of answers to texts or other keys: least recently used go first, bounded by size.
 
     What is not cached is answered in one go, so that batches stay full. Workers, which see a part
     of the rows each, cache that part of them. Several threads may ask at once; a copy that is
@@ -80,13 +80,13 @@ _MAX_LOADED = 2  # models of one kind that a process keeps: those used last
 
 
 def _shared_by() -> int:
-    """The number of processes that share a cache's size, at most 16: a block still fits in."""
+    """Number of processes that share the size of a cache: at most 16, so that a block fits."""
     number = os.environ.get(PROCESSES, "")
     return min(16, max(1, int(number))) if number.isdigit() else 1
 
 
 def shared_model(kind: str, key: Hashable, load: Callable[[], T]) -> T:
-    """A model of this process, loaded on first use; `key` is everything that it depends on.
+    """Return a model of this process, loaded on first use; `key` is all that it depends on.
 
     Of each kind, such as `reader`, the last two are kept.
     """
@@ -110,7 +110,7 @@ def folder_stamp(name: str | Path | None) -> Hashable:
 
 
 class Remade:
-    """Pickled, it is the call that made it; without one it is pickled as usual."""
+    """An object pickled as the call that made it, or as usual if none is remembered."""
 
     _recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 

@@ -39,7 +39,7 @@ def on_gpu(device: str | None) -> bool:
 
 
 def runner(device: str | None) -> str:
-    """The library that runs a shipped model, for its identity: numbers differ a little."""
+    """The library that runs a shipped model, for its identity: numbers differ slightly."""
     if on_cpu(device):
         return f"onnxruntime{version('onnxruntime')}"
     build = version("torch").partition("+")[0]  # "+cpu" and "+cu130" say where it was got from
@@ -107,7 +107,7 @@ _TOKENS = 32_768  # tokens that are run at once, those of padding counted in
 
 
 class TokenRows:
-    """Runs such a graph on many texts, each of which is a sequence of tokens for each input.
+    """Runs a graph on many texts, each of which is a sequence of tokens for each input.
 
     Another device than a CPU runs many together; in a worker process it is the process that owns
     the device which does so. On a CPU what is run together has equal length, so that the rows of a
@@ -131,9 +131,9 @@ class TokenRows:
         self._threads = threads
         self._most = most
         self._on_cpu = on_cpu(device)
-        asks = is_connected() and not self._on_cpu
-        self._remote = Remote(TokenRows, *self._made_from) if asks else None
-        self._session: Any = None if asks else open_session(path, device)
+        is_worker = is_connected() and not self._on_cpu
+        self._remote = Remote(TokenRows, *self._made_from) if is_worker else None
+        self._session: Any = None if is_worker else open_session(path, device)
 
     def rows(self, texts: Sequence[Text]) -> list[Rows]:
         if self._remote is not None:

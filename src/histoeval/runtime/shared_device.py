@@ -32,7 +32,7 @@ class DeviceQuestion(NamedTuple):
 
 
 class Handle:
-    """A tensor of another process, which keeps it until this is gone."""
+    """A reference to a tensor of another process, which keeps it until this object is deleted."""
 
     def __init__(self, number: int, forgotten: list[int]) -> None:
         self.number = number
@@ -134,7 +134,7 @@ _asker: Asker | None = None
 
 
 def connect(asker: Asker) -> None:
-    """From now on this process asks for what a device computes."""
+    """Let this process ask the owner of the device from now on."""
     global _asker  # noqa: PLW0603 - a worker has one channel, and whatever it loads uses that
     _asker = asker
 
@@ -147,7 +147,7 @@ Waiting: TypeAlias = tuple[DeviceQuestion, Future[list[Any]]]
 
 
 class DeviceOwner:
-    """The side of the process that has the device: one thread, which any number of others ask."""
+    """The owner of the device: one thread that answers the questions of all workers."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[Waiting] = SimpleQueue()
@@ -187,9 +187,9 @@ OWNER = DeviceOwner()
 def _answer(model: Call, method: str, questions: Sequence[Waiting]) -> None:
     make, arguments = model
     try:
-        opened = shared_model(f"device {make.__qualname__}", arguments, lambda: make(*arguments))
+        target = shared_model(f"device {make.__qualname__}", arguments, lambda: make(*arguments))
         items = [item for question, _ in questions for item in question.items]
-        answers = iter(getattr(opened, method)(items))
+        answers = iter(getattr(target, method)(items))
         for question, future in questions:
             future.set_result([next(answers) for _ in question.items])
     except Exception as error:  # noqa: BLE001 - whatever it is, who has asked is told

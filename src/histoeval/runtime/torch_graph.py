@@ -27,7 +27,7 @@ _TYPES = {1: torch.float32, 3: torch.int8, 6: torch.int32, 7: torch.int64, 9: to
 
 
 def _reshape(x: Tensor, shape: list[int], *, allowzero: int = 0) -> Tensor:
-    """The first axis of a graph that was written for one text or image has room for several."""
+    """Reshape; a first axis that was fixed at one text or image takes several."""
     if not allowzero:
         shape = [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
     if -1 not in shape:
@@ -72,7 +72,7 @@ def _gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
 
 
 def _concat(*parts: Tensor, axis: int) -> Tensor:
-    """Several texts beside what is the same for each of them."""
+    """Concatenate; a constant of one row is repeated for several texts."""
     count = max(part.shape[0] for part in parts)
     if axis % parts[0].dim():
         parts = tuple(p.expand(count, *p.shape[1:]) if p.shape[0] == 1 else p for p in parts)
@@ -115,7 +115,7 @@ def _convolve(
     kernel_shape: list[int],
     **_: Any,
 ) -> Tensor:
-    """Patches that do not overlap, as a product, which no setting of cuDNN makes less exact."""
+    """Convolve patches that do not overlap, as a product, whose precision cuDNN cannot lower."""
     assert strides == kernel_shape, "our graphs cut images into patches that do not overlap"
     height, width = (size // step for size, step in zip(x.shape[2:], strides, strict=True))
     patches = functional.unfold(x, kernel_shape, stride=strides).transpose(1, 2)
@@ -207,7 +207,7 @@ _MASK = "ones_like"  # what the exporter calls the mask of a text without paddin
 
 
 class _Step(NamedTuple):
-    """One operator of a graph, and what it reads: constants, and in the gaps other results."""
+    """One operator of a graph and its arguments: constants, with gaps for other results."""
 
     result: str
     operator: Operator
@@ -240,7 +240,7 @@ class TorchSession:
         self._bias = biases.pop() if len(biases) == 1 else ""
 
     def __reduce__(self) -> tuple[type["TorchSession"], tuple[Path, str]]:
-        """Pickled, it is the path of its file, and is opened again where it is unpickled."""
+        """Pickle the path of the file, which is opened again on unpickling."""
         return TorchSession, (self._path, str(self.device))
 
     def run(
@@ -252,7 +252,7 @@ class TorchSession:
     def start(
         self, inputs: Mapping[str, Any], lengths: Sequence[int] | None = None
     ) -> dict[str, torch.Tensor]:
-        """All outputs by name, left on the device, which may still be at work on them.
+        """Return all outputs by name, left on the device, which may still be computing them.
 
         Args:
             inputs: by name; rows of tokens may be padded at their ends.
@@ -284,7 +284,7 @@ class TorchSession:
         return {_MASK: mask.long(), self._bias: bias.to(self.device, non_blocking=True)}
 
     def _planned(self, nodes: Sequence[Any], constants: dict[str, Any]) -> list[_Step]:
-        """The steps that depend on an input; the others are worked out now, on the CPU.
+        """Return the steps that depend on an input; the others are computed now, on the CPU.
 
         What reads only shapes and constants is done on the host, so that no device is asked.
         """

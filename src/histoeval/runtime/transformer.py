@@ -57,7 +57,7 @@ def require_hf() -> None:
 
 @dataclass(frozen=True)
 class Runtime:
-    """The device and number format of models; by default chosen for the machine."""
+    """The device and number format of models, by default chosen for the machine."""
 
     device: str | None = None
     dtype: Dtype | None = None
@@ -68,7 +68,7 @@ THIS_MACHINE = Runtime()
 
 
 class Transformer:
-    """A tokenizer and a model that answers for each sequence of token ids on its own.
+    """A tokenizer and a model whose answer to a sequence of tokens depends on that sequence alone.
 
     On a GPU that can, the model runs in bfloat16; elsewhere in float32. Each distinct sequence is
     run once per call. On a CPU sequences are padded to the longest of their batch only. On a GPU,
@@ -95,7 +95,7 @@ class Transformer:
         self.model.to(self.device, dtype=getattr(_torch(), self.dtype))
 
     def __reduce__(self) -> tuple[type[Transformer], tuple[Any, ...]]:
-        """Pickled, it is its name, and is loaded again where it is unpickled."""
+        """Pickle the name of the model, which is loaded again on unpickling."""
         return Transformer, self._recipe
 
     @cached_property
@@ -142,7 +142,7 @@ class Transformer:
     def forward_chunks(
         self, chunks: Iterable[Sequence[Sequence[int]]], pick: Callable[[Any], torch.Tensor]
     ) -> list[Vectors]:
-        """The same for sequences that come some at a time.
+        """Run the model on sequences that arrive in chunks.
 
         A GPU begins with the first chunk while the next is made: batches are started as soon as
         they are full, and their answers fetched at the end.
@@ -150,7 +150,7 @@ class Transformer:
         all_keys: list[Tokens] = []
         plan = SteadyPlan(self.token_budget)
         answers: dict[Tokens, Vectors] = {}
-        started: list[_Started] = []
+        batches_started: list[_Started] = []
         waiting = 0
         known_keys: set[Tokens] = set()
         for chunk in chunks:
@@ -164,13 +164,13 @@ class Transformer:
                 groups = batches([len(key) for key in distinct], self.token_budget)
                 batches_ready = ([distinct[i] for i in group] for group in groups)
             for members in batches_ready:
-                started.append(self._start(members, pick))
-                waiting += started[-1][1].nbytes
+                batches_started.append(self._start(members, pick))
+                waiting += batches_started[-1][1].nbytes
                 if waiting > _WAITING_BYTES:
-                    answers |= self._fetch(started)
+                    answers |= self._fetch(batches_started)
                     waiting = 0
-        started += [self._start(members, pick) for members in plan.rest()]
-        answers |= self._fetch(started)
+        batches_started += [self._start(members, pick) for members in plan.rest()]
+        answers |= self._fetch(batches_started)
         return [answers[key] for key in all_keys]
 
     def _start(self, members: list[Tokens], pick: Callable[[Any], torch.Tensor]) -> _Started:
@@ -204,7 +204,7 @@ class Transformer:
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
 
     def _fetch(self, started: list[_Started]) -> dict[Tokens, Vectors]:
-        """The answers of batches that were started, which are forgotten."""
+        """Fetch the answers of all started batches, and clear their list."""
         answers: dict[Tokens, Vectors] = {}
         for members, output in started:
             rows = output.cpu().numpy()
@@ -278,7 +278,7 @@ def _first_line(error: Exception) -> str:
 
 
 def fingerprint(model: Any, tokenizer: Any, spare: Collection[str]) -> str:
-    """The first digits of a hash over weights, shape and tokenizer: what a number depends on.
+    """Return the first digits of a hash over weights, shape and tokenizer.
 
     Weights that the checkpoint does not hold, and that the task does not use, are skipped: they
     are random at every load.

@@ -54,7 +54,7 @@ def correlate_within(
     groups: Sequence[Hashable],
     resamples: Resamples,
 ) -> Estimate:
-    """The mean over groups, none of which spans two cases; undefined correlations are skipped."""
+    """Mean correlation within groups, none of which spans two cases; undefined ones are skipped."""
     x, y, _ = scores_of(metric, expert, resamples.case)
     cases, values = [], []
     for rows in grouped(groups):
@@ -149,7 +149,7 @@ def standardised(scores: Numbers) -> Numbers:
 
 
 def _pearson(metric: Numbers, expert: Numbers, case: Positions, cases: int) -> Statistic:
-    """From the sums of scores, squares and products of each case."""
+    """Pearson from sums of scores, squares and products of each case."""
     x, y = standardised(metric), standardised(expert)
     sums = by_case(np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1), case, cases)
 
@@ -222,7 +222,7 @@ def _kendall(metric: Numbers, expert: Numbers, case: Positions, cases: int) -> S
 
 
 def _untied(scores: Numbers, case: Positions, cases: int) -> Statistic:
-    """All ordered pairs minus the squares of ties; a row drawn twice is tied with itself."""
+    """Number of untied ordered pairs; a row drawn twice is tied with itself."""
     of_row = _Levels(scores).of_row
     sizes = np.bincount(of_row)
     of_case = np.bincount(case, minlength=cases).astype(np.float64)

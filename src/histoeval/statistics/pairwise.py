@@ -48,7 +48,7 @@ class Accuracy(Noun):
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Every two rows of a group, nearest first by the metric, and whether it is right on them.
+    """All pairs of rows of a group, nearest first by the metric, and those it ranks right.
 
     It may be right with the order of its scores, or by calling the two equal; `turn` is the gain
     from the latter. `last` are the places of the last pairs of each distance.
@@ -64,7 +64,7 @@ class _Pairs:
     last: Positions
 
     def accuracies(self, weight: Numbers) -> Numbers:
-        """Past the distance of two scores that pair turns into a tie: no other epsilon is tried."""
+        """Accuracy at each epsilon that turns a pair into a tie; no other epsilon can matter."""
         gains = np.concatenate([[0.0], np.cumsum(self.turn * weight)[self.last]])
         return np.asarray(np.einsum("p,p->", weight, self.right) + gains)
 
@@ -75,7 +75,7 @@ def pairwise_accuracy(
     resamples: Resamples,
     within: Sequence[Hashable] | None = None,
 ) -> Accuracy:
-    """Over all pairs of rows, or over pairs `within` one group, such as a case.
+    """Accuracy over all pairs of rows, or over pairs `within` one group, such as a case.
 
     Of groups the mean is taken, with one epsilon for all; a group of one row has no pairs.
     """
@@ -130,18 +130,18 @@ def _pairs(metric: Numbers, expert: Numbers, groups: Sequence[Positions]) -> _Pa
 
 
 def _weights(pairs: _Pairs, rows: Numbers, is_inside: NDArray[np.bool_]) -> Numbers:
-    """Groups within one case weigh as often as it was drawn, others all the same; the sum is 1."""
-    drawn = rows[pairs.first]
+    """Weights of pairs, sum 1: a group within one case counts as often as its case was drawn."""
+    weights = rows[pairs.first]
     if not is_inside.all():
-        of_second = rows[pairs.second]
-        drawn *= np.where(is_inside[pairs.group], 1.0, of_second) if is_inside.any() else of_second
+        second = rows[pairs.second]
+        weights *= np.where(is_inside[pairs.group], 1.0, second) if is_inside.any() else second
     if len(is_inside) == 1:
-        return np.asarray(drawn / max(drawn.sum(), 1.0))
-    totals = np.asarray(np.bincount(pairs.group, drawn, len(is_inside)), dtype=np.float64)
+        return np.asarray(weights / max(weights.sum(), 1.0))
+    totals = np.asarray(np.bincount(pairs.group, weights, len(is_inside)), dtype=np.float64)
     sizes = np.bincount(pairs.group, minlength=len(is_inside))
     counts = np.where(is_inside, totals / sizes, totals > 0)
     share = np.nan_to_num(ratio(counts, totals)) / max(counts.sum(), 1.0)
-    return np.asarray(share[pairs.group] * drawn)
+    return np.asarray(share[pairs.group] * weights)
 
 
 def _optimism(
@@ -149,8 +149,8 @@ def _optimism(
 ) -> float:
     """Efron's bootstrap: the best epsilon of each resample, tested on all data."""
     excess = []
-    for drawn in resamples.times.T[:CALIBRATIONS]:
-        weight = _weights(pairs, drawn[resamples.case].astype(np.float64), is_inside)
+    for times in resamples.times.T[:CALIBRATIONS]:
+        weight = _weights(pairs, times[resamples.case].astype(np.float64), is_inside)
         resampled_accuracies = pairs.accuracies(weight)
         index = int(np.argmax(resampled_accuracies))
         excess.append(resampled_accuracies[index] - accuracies[index])

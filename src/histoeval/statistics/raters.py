@@ -41,8 +41,8 @@ class Ceiling(Noun):
 def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     """Krippendorff's alpha for ordinal scores; rows may lack ratings."""
     table = _table(ratings, resamples)
-    rated_twice = (~np.isnan(table)).sum(axis=1) > 1
-    table, drawn = table[rated_twice], resamples.of(rated_twice)
+    is_rated_twice = (~np.isnan(table)).sum(axis=1) > 1
+    table, drawn = table[is_rated_twice], resamples.of(is_rated_twice)
     if reason := _undefined_reason(table):
         return Estimate(reason=reason)
     levels = np.unique(table[~np.isnan(table)])
@@ -52,7 +52,7 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
     sums = by_case(coincident.reshape(len(coincident), -1), drawn.case, len(drawn.times))
 
     def alpha(times: Numbers) -> Numbers:
-        """From coincidences of levels; the distance of two levels is that of their mid-ranks."""
+        """Compute alpha from coincidences of levels, whose distance is that of their mid-ranks."""
         coincide = (times.T @ sums).reshape(-1, len(levels), len(levels))
         margin = coincide.sum(axis=2)
         middle = np.cumsum(margin, axis=1) - margin / 2
@@ -65,7 +65,7 @@ def krippendorff_alpha(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
 
 def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
-    """Mean over all pairs of raters; scores are subtracted: an unused level counts as a step."""
+    """Mean quadratic kappa over pairs of raters; an unused level still counts as a step."""
     table = _table(ratings, resamples)
     parts = []
     for raters in combinations(range(table.shape[1]), 2):
@@ -79,7 +79,7 @@ def quadratic_kappa(ratings: ArrayLike, resamples: Resamples) -> Estimate:
 
 
 def rater_biases(ratings: ArrayLike) -> list[float | None]:
-    """By how much each rater scores higher than the mean of the others, on rows they share."""
+    """Difference of each rater from the mean of the others, on rows they share."""
     table = np.asarray(ratings, dtype=np.float64)
     biases: list[float | None] = []
     for rater in range(table.shape[1]):
@@ -92,7 +92,7 @@ def rater_biases(ratings: ArrayLike) -> list[float | None]:
 
 
 def kappas_of_pairs(ratings: ArrayLike) -> dict[tuple[int, int], tuple[int, float | None]]:
-    """For every two raters, the rows that they share and their kappa, None if undefined."""
+    """Number of shared rows and kappa (None if undefined) of every two raters."""
     table = np.asarray(ratings, dtype=np.float64)
     kappas = {}
     for raters in combinations(range(table.shape[1]), 2):
@@ -112,7 +112,7 @@ def kappa_of_two(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def _kappa(pair: Numbers, resamples: Resamples) -> Statistic:
-    """By chance, the expected squared difference is that of all rows with all rows."""
+    """Quadratic kappa; chance is the mean squared difference of all rows with all rows."""
     a, b = (pair - pair.mean()).T
     columns = np.stack([np.ones_like(a), a, b, a * a + b * b, (a - b) ** 2], axis=1)
     sums = by_case(columns, resamples.case, len(resamples.times))

@@ -91,7 +91,7 @@ def mean_estimates(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
-    """As `estimate`, without keeping the draws: 10,000 of a million rows fit into no memory."""
+    """Estimate means without storing draws, which for a million rows would not fit in memory."""
     if columns.shape[1] > (limit := max(1, VALUES_KEPT // resamples)):
         return [
             *mean_estimates(columns[:, :limit], case, nulls[:limit], resamples, seed),
@@ -114,13 +114,13 @@ def mean_estimates(
 def estimate(statistic: Statistic, resamples: Resamples, null: float | None = None) -> Estimate:
     """A statistic on the data, its interval, and its p-value against `null` if given."""
     value = float(statistic(np.ones((len(resamples.times), 1)))[0])
-    enough = len(resamples.times) >= MIN_CASES and not np.isnan(value)
-    values = resampled(statistic, resamples) if enough else np.empty(0)
+    is_enough = len(resamples.times) >= MIN_CASES and not np.isnan(value)
+    values = resampled(statistic, resamples) if is_enough else np.empty(0)
     return estimated(value, values, len(np.unique(resamples.case)), null)
 
 
 def estimated(value: float, values: Numbers, cases: int, null: float | None = None) -> Estimate:
-    """The same from the value on the data, those in every resample, and the number of cases."""
+    """Estimate from the value on the data, those of all resamples, and the number of cases."""
     if np.isnan(value):
         return Estimate(reason="it is not defined for these scores")
     if cases < MIN_CASES:
@@ -196,11 +196,11 @@ def pair_sums(matrix: NDArray[np.int8], case: Positions, cases: int) -> Statisti
         strips.append((first, strip))
 
     def total(times: Numbers) -> Numbers:
-        drawn: NDArray[Any] = times[present_cases].astype(kind)
+        counts: NDArray[Any] = times[present_cases].astype(kind)
         totals = np.zeros(times.shape[1])
         for first, strip in strips:
-            products = strip @ drawn[first:]
-            drawn_rows = drawn[first : first + len(strip)]
+            products = strip @ counts[first:]
+            drawn_rows = counts[first : first + len(strip)]
             totals += np.einsum("cb,cb->b", drawn_rows, products, dtype=np.float64)
         return totals
 

@@ -62,8 +62,8 @@ def perm_cases(
     source = np.random.default_rng(seed)
     statistic, unit, units, observed = _swapping(coefficient, x, y, z, cases)
     kept_counts = source.integers(0, 2, (units, permutations), dtype=np.uint16)
-    drawn = Resamples(np.tile(unit, 2), np.concatenate([kept_counts, 1 - kept_counts]))
-    as_extreme = int(reaches(resampled(statistic, drawn), observed).sum())
+    swaps = Resamples(np.tile(unit, 2), np.concatenate([kept_counts, 1 - kept_counts]))
+    as_extreme = int(reaches(resampled(statistic, swaps), observed).sum())
     return Estimate(value=observed, p=(1 + as_extreme) / (1 + permutations))
 
 
@@ -128,7 +128,7 @@ def bootstrap_difference(
     resamples: Resamples,
     known: dict[bytes, Numbers] | None = None,
 ) -> Estimate:
-    """`known` keeps the correlations of a metric in every resample, for its next comparison."""
+    """Difference of two correlations by bootstrap; `known` caches resampled correlations."""
     x, y, z, _ = scores_of(one, other, expert, resamples.case)
     if reason := difference_undefined(x, y, z):
         return Estimate(reason=reason)
@@ -144,13 +144,13 @@ def bootstrap_difference(
             known[key] = np.concatenate([statistic(ones), resampled(statistic, resamples)])
         return known[key]
 
-    observed, *drawn = values(x) - values(y)
+    observed, *differences = values(x) - values(y)
     cases = len(np.unique(resamples.case))
-    return estimated(float(observed), np.array(drawn), cases, null=0.0)
+    return estimated(float(observed), np.array(differences), cases, null=0.0)
 
 
 def williams(one: ArrayLike, other: ArrayLike, expert: ArrayLike) -> Estimate:
-    """For independent pairs only: with several pairs of one case it finds too many differences."""
+    """Williams's test, for independent pairs: several pairs of a case inflate significance."""
     from scipy.special import stdtr
 
     x, y, z = scores_of(one, other, expert)
@@ -190,7 +190,7 @@ def significance_clusters(
     ranks: dict[str, int] = {}
     current: list[str] = []
     for name in sorted(values, key=lambda name: (-values[name], name)):
-        comparisons = (p_values.get(frozenset({name, better})) for better in current)
+        comparisons = (p_values.get(frozenset({name, rival})) for rival in current)
         if any(p is not None and p <= level for p in comparisons):
             current = []
         current.append(name)

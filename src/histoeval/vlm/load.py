@@ -104,16 +104,16 @@ class EndpointVlm(Vlm):
         return reply
 
     def _failed(self, error: NoReply) -> Problem:
-        """The reason; a refusal says little about the next once others were answered."""
-        refused = isinstance(error, RequestRefused)
-        if not (refused and self._has_answered):
+        """Return the problem; a refusal is no failure of the server once others were answered."""
+        is_refused = isinstance(error, RequestRefused)
+        if not (is_refused and self._has_answered):
             self._failures += 1
         if self._failures >= max(MIN_FAILURES, self._concurrency):
             self.gone = (
                 f"{self.name} is given up: {self._failures} requests in a row failed; "
                 f"the last: {error}"
             )
-        return Problem(REFUSED if refused else UNREACHABLE, str(error))
+        return Problem(REFUSED if is_refused else UNREACHABLE, str(error))
 
 
 def messages_of(ask: Ask) -> list[Message]:

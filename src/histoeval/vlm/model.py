@@ -43,17 +43,21 @@ class VlmSampling(Noun):
 
     def parameters(self, most_tokens: int) -> str:
         """The request without the conversation, as JSON."""
-        usual = {"temperature": self.temperature, "seed": self.seed, "max_tokens": most_tokens}
-        return json.dumps(usual | dict(self.body), sort_keys=True)
+        sampling = {"temperature": self.temperature, "seed": self.seed, "max_tokens": most_tokens}
+        return json.dumps(sampling | dict(self.body), sort_keys=True)
 
     @property
     def identity(self) -> str:
-        usual = f"temperature={self.temperature:g},seed={self.seed}"
-        return f"{usual},body={json.dumps(dict(self.body), sort_keys=True)}" if self.body else usual
+        sampling = f"temperature={self.temperature:g},seed={self.seed}"
+        return (
+            f"{sampling},body={json.dumps(dict(self.body), sort_keys=True)}"
+            if self.body
+            else sampling
+        )
 
 
 class Vlm(Remade, ABC):
-    """A model that describes pictures; `gone` says why it is no longer asked."""
+    """A model that describes pictures; `gone` is the reason why it is no longer asked."""
 
     def __init__(self, name: str, cache: Cache, manner: VlmSampling) -> None:
         self.name = name
@@ -89,7 +93,7 @@ class Vlm(Remade, ABC):
 
     @abstractmethod
     def _ask(self, asks: Mapping[str, Ask]) -> dict[str, Reply | Problem]:
-        """The reply to each new question, cached as soon as it comes."""
+        """Ask each new question; replies are cached at once."""
 
     def _keep(self, key: str, ask: Ask, reply: Reply) -> None:
         self.cache.store(key, self.name, ask.instruction.identity, len(ask.text), reply)

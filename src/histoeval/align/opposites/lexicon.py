@@ -1,4 +1,4 @@
-"""The words of a phrase as values on axes of two: left or right, acute or chronic, yes or no.
+"""The words of a phrase as values on binary axes: left or right, acute or chronic, yes or no.
 
 `data/meanings.toml` has the words; those for sides and denial are the ones of `terms`. A negation
 is a value of its own (`polarity`), except for the words that it turns into their opposite:
@@ -41,7 +41,7 @@ class Axis(NamedTuple):
 
 
 class AxisLexicon:
-    """Wordings by their plain words, by how words begin and how they end; each with values."""
+    """Wordings by whole words, beginnings and endings of words, each with its values."""
 
     def __init__(self) -> None:
         self.axes = {POLARITY: Axis(POLARITY), _SIDE: Axis(_SIDE)}
@@ -80,7 +80,7 @@ def lexicon() -> AxisLexicon:
 
 
 class AxisValues(NamedTuple):
-    """The value of a phrase on each axis, and how often it denies or affirms by a word."""
+    """The value of a phrase on each axis, and its denials and affirmations."""
 
     signs: dict[str, Sign]
     denials: int
@@ -105,7 +105,7 @@ def meaning_of(phrase: str) -> AxisValues:
 
 
 def _mentions(words: Sequence[str]) -> Iterator[AxisMention]:
-    """All mentions, the longest wording at each place."""
+    """Yield all mentions, the longest wording at each position."""
     axis_words = lexicon()
     position = 0
     while position < len(words):

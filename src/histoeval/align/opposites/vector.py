@@ -84,7 +84,7 @@ def beside(vector: Vectors, phrase: str, weight: float) -> Vectors:
 
 
 def channel(phrase: str) -> Vectors:
-    """The numbers of a phrase, not of length one: the more it says, the longer."""
+    """The channel of a phrase, not of unit length: the more a phrase says, the longer it is."""
     row = np.zeros(size(), dtype=np.float32)
     axes, starts = lexicon().axes, places()
     meaning = meaning_of(phrase)

@@ -1,7 +1,7 @@
 """The front door for Python: every verb of `import histoeval`.
 
-What a verb needs is imported when it is called, so that scoring with BLEU does not wait for the
-statistics of `agree` or the image encoders of `trust`.
+Each verb imports its dependencies when it is called, so that scoring with BLEU does not wait for
+the statistics of `agree` or the image encoders of `trust`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def load(
     spec: str, *, models: Models | None = None, workers: int | None = None, **settings: Any
 ) -> Metric:
-    """A metric that is ready to use, with its models.
+    """Load a metric and its models, ready to use.
 
     The models of this package are loaded on first use and shared by all metrics of the process.
 
@@ -67,7 +67,7 @@ def load(
 
 
 def list_metrics(*, runnable: bool = False) -> list[MetricInfo]:
-    """The metrics by name, with what each compares and what it needs.
+    """List the metrics by name, with what each compares and what it needs.
 
     Args:
         runnable: only those that can run here as they are. This loads the shipped models; a
@@ -98,7 +98,7 @@ def explain(
     system: str | None = None,
     models: Models | None = None,
 ) -> Explanation:
-    """The score of one pair with its parts, the evidence for them, and what each of them costs.
+    """Explain the score of one pair: its parts, the evidence for them, and what each of them costs.
 
     Args:
         reference: the text of the reference report.
@@ -142,7 +142,7 @@ def explain(
 def contradictions(
     report: str, *, models: Models | None = None, nli: Any = None, top: str | None = None
 ) -> Logic:
-    """Whether a report contradicts itself, and where.
+    """Find contradictions within a report.
 
     Args:
         report: the text of the report.
@@ -270,15 +270,15 @@ def write_report(
 
 
 def create(spec: str, models: Mapping[str, object] | None = None, **settings: Any) -> Metric:
-    """The old name of `load`, which took models that were loaded already."""
+    """Deprecated name of `load`; takes models that are already loaded."""
     return load(spec, **settings) if models is None else create_metric(spec, models, **settings)
 
 
 def read_reports(data: Any, **settings: Any) -> Readings:
-    """The old name of `extract`."""
+    """Deprecated name of `extract`."""
     return extract(data, **settings)
 
 
 def trust_reports(data: Any, *, wanted: TrustOptions | None = None, **settings: Any) -> Verdicts:
-    """The old name of `trust`."""
+    """Deprecated name of `trust`."""
     return trust(data, options=wanted, **settings)

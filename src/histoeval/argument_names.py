@@ -76,7 +76,7 @@ _shell: list[Caller] = []  # the verb that this process runs, which every thread
 
 @contextmanager
 def called_from(caller: Caller) -> Iterator[None]:
-    """Inside, messages are worded for this caller."""
+    """Word messages for this caller while the context is open."""
     token = _current.set(caller)
     verbs = [caller] if caller.is_shell else []
     _shell[len(_shell) :] = verbs
@@ -111,7 +111,7 @@ def front_door(function: Callable[P, R]) -> Callable[P, R]:
     caller = Caller(frozenset(signature(function).parameters))
 
     def reworded(option: re.Match[str]) -> str:
-        """An option as an argument of Python; a whole command stays as it is."""
+        """Return an option as a Python argument; a whole command stays as it is."""
         if option[1] is None:
             return option[0]
         name = option[1].replace("-", "_")
@@ -149,13 +149,13 @@ def public(settings: Callable[P, S]) -> Callable[[Callable[[S], R]], Callable[P,
 
 
 def documented(function: F) -> F:
-    """Add to the docstring of a function what its `Option`s say of its arguments."""
+    """Add the help of the `Option`s of a function to its docstring."""
     function.__doc__ = _with_arguments(function, function)
     return function
 
 
 def _with_arguments(function: Callable[..., Any], settings: Any) -> str:
-    """A docstring with a paragraph about the settings before those on results and examples."""
+    """Return the docstring with the settings inserted before results and examples."""
     text = cleandoc(function.__doc__ or "")
     end = re.search(r"\n\n(Returns|Examples):\n", text)
     cut = len(text) if end is None else end.start()

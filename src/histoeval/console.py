@@ -1,4 +1,4 @@
-"""What may reach a terminal: text and our own colours, and no control character from outside.
+"""Safe output to a terminal: text and our own colours, and no control character from outside.
 
 A report, a file name or the message of a server may hold escape sequences that repaint the screen,
 and bidirectional controls that reorder it. `Console` shows a symbol in place of each one, and
@@ -30,7 +30,7 @@ _BAR_MOVES = re.compile(r"(\r|(?:\x1b\[A)+$)?")
 
 
 def visible(text: str) -> str:
-    """The text with a symbol in place of each control character but line ends and tabs."""
+    """Replace each control character but line ends and tabs by a symbol."""
     return text.translate(_SHOWN)
 
 
@@ -71,7 +71,7 @@ class VisibleStream:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """While this is open, whatever is printed is made visible, and nothing fails to be printed."""
+    """Make printed control characters visible while the context is open; printing never fails."""
     streams = sys.stdout, sys.stderr
     for stream in streams:
         if isinstance(stream, TextIOWrapper):

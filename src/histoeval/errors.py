@@ -1,4 +1,4 @@
-"""What can go wrong: exceptions and problems.
+"""Exceptions and problems.
 
 Exceptions stop a command; they are for what the user must change before anything can be done::
 
@@ -60,13 +60,13 @@ class OutputError(HistoEvalError):
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra, for an installed package and for a clone."""
+    """Return the command that installs an extra, for an installed package and for a clone."""
     clone = "./research" if extra == "research" else f"'.[{extra}]'"
     return f"pip install 'histoeval[{extra}]' (in a clone: pip install {clone})"
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error of a library says to people; Python's own words would be about its code."""
+    """Describe an error of a library to users, without Python's terms for code."""
     if isinstance(error, _STUMBLES) or not str(error):
         return "it is not built as its format prescribes"
     return str(error).partition("\n")[0]
@@ -85,23 +85,23 @@ _STUMBLES = (
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A guess, in brackets, at which of these names was meant; nothing where none is near."""
+    """Suggest the nearest known name, in brackets; empty if none is near."""
     names = {name.casefold(): name for name in reversed(list(known))}
     near = get_close_matches(given.casefold(), names, n=1)
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
 
 
 def first_fault(error: ValidationError) -> Mapping[str, Any]:
-    """The fault to explain: a key that does not exist may be why another one is missing."""
+    """Return the fault to explain: an unknown key first, since it may stand for a missing one."""
     return min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
 
 
 def explain_validation(
     error: ValidationError, root: str = "the file", model: type[BaseModel] | None = None
 ) -> str:
-    """The first key that pydantic refuses, and why; `root` names what has no key.
+    """Explain the first key that pydantic refuses; `root` names the content as a whole.
 
-    With the model, also the value that is refused, and the keys that exist in its place.
+    With the model, also name the refused value and the keys that exist there.
     """
     fault = first_fault(error)
     path = [str(part) for part in fault["loc"]]
@@ -135,7 +135,7 @@ def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why one row, or one metric on one row, has no score."""
+    """The reason that one row, or one metric on one row, has no score."""
 
     code: str
     message: str

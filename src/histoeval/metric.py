@@ -27,7 +27,7 @@ class FrozenDict(dict[str, Any]):
 
 
 def frozen(value: Any) -> Any:
-    """A JSON value that cannot be changed: lists as tuples, mappings as `FrozenDict`."""
+    """Return a JSON value that cannot be changed: lists as tuples, mappings as `FrozenDict`."""
     if isinstance(value, Mapping):
         return FrozenDict({str(key): frozen(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
@@ -88,7 +88,7 @@ class Score(_Valued):
 
 
 class PartCost(Noun):
-    """What one part takes off the best score."""
+    """The cost of one part: how much it lowers the best score."""
 
     part: str
     value: FiniteFloat
@@ -123,7 +123,7 @@ class Explanation(Score):
         return "\n".join(lines)
 
     def gain(self, error: Mapping[str, Any]) -> str:
-        """What the score would be without an error, in words; nothing where that is not known."""
+        """Describe the score without an error; empty if it is not known."""
         if (without := error.get("without")) is None:
             return ""
         return f"; without this error: {without:.3f} ({without - self.value:+.3f})"
@@ -138,7 +138,7 @@ class CorpusScore(_Valued):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Why pairs have no score; such pairs do not count."""
+        """The reasons for missing scores; pairs without a score do not count."""
         return tuple(answer for answer in self.scores if isinstance(answer, Problem))
 
 
@@ -148,15 +148,15 @@ def _limit(bound: float | None, sign: str = "") -> str:
 
 @runtime_checkable
 class Metric(Protocol):
-    """What every metric has and does; `histoeval.metrics.base` implements most of it."""
+    """The interface of every metric; `histoeval.metrics.base` implements most of it."""
 
     @property
     def name(self) -> str:
-        """What it is called in results: its specification."""
+        """Its name in results: its specification."""
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more is better."""
+        """True if a higher value is better."""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -164,16 +164,16 @@ class Metric(Protocol):
 
     @property
     def signature(self) -> Signature:
-        """What a number of this metric depends on."""
+        """Everything that a number of this metric depends on."""
 
     def unavailable_reason(self) -> str | None:
-        """Why it cannot run on this machine, for a person to read; None when it can."""
+        """The reason that it cannot run on this machine, for a person to read; None if it can."""
 
     def __call__(self, reference: str, candidate: str) -> Score:
-        """The score of one pair; a `HistoEvalError` where there is none."""
+        """Score one pair; raise a `HistoEvalError` if it has no score."""
 
     def score(self, pairs: Sequence[Pair]) -> list[Score | Problem]:
-        """One answer per pair, in the order of the pairs."""
+        """Return one answer per pair, in the order of the pairs."""
 
     def compute(
         self,
@@ -181,7 +181,7 @@ class Metric(Protocol):
         predictions: str | Sequence[str] | None = None,
         references: str | Sequence[str] | None = None,
     ) -> CorpusScore:
-        """The score of a corpus; without arguments, of what `update` has collected."""
+        """Score a corpus; without arguments, the pairs that `update` has collected."""
 
     def update(self, candidates: str | Sequence[str], references: str | Sequence[str]) -> None:
         """Collect pairs for `compute()`."""
@@ -190,4 +190,4 @@ class Metric(Protocol):
         """Forget what `update` has collected."""
 
     def corpus_value(self, mean: float, counts: Sequence[float]) -> float:
-        """The value for a whole corpus: from the mean over pairs, or from their summed counts."""
+        """Compute the value of a whole corpus, from the mean over pairs or their summed counts."""

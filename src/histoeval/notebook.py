@@ -1,7 +1,7 @@
-"""How objects show themselves in a notebook.
+"""Objects as HTML in a notebook.
 
-What they look like is drawn in `view`, which stands above the nouns; so, as the command line does
-with its verbs, it is named here and loaded when something is shown.
+The renderer is in `view`, a higher layer; so, like verbs on the command line, it is named here
+and imported when an object is shown.
 """
 
 from html import escape
@@ -11,7 +11,7 @@ RENDERER = "histoeval.view.html.notebook"
 
 
 def notebook_html(thing: object, plain: str) -> str:
-    """The object as HTML; where that fails, its plain text with the reason, and never an error."""
+    """Render an object as HTML; if that fails, return its plain text with the reason."""
     try:
         shown: str = import_module(RENDERER).notebook_html(thing)
     except Exception as error:  # noqa: BLE001 - showing a result must not take the result away

@@ -22,15 +22,15 @@ class NamedFile(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is shown."""
+        """Its name for display."""
 
     @property
     def size(self) -> int:
-        """In bytes on disk."""
+        """Bytes on disk."""
 
 
 def ignore(*_: object, **__: object) -> None:
-    """The default of callbacks that report progress: nothing is shown."""
+    """Do nothing: the default of callbacks that report progress."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class EntityType(StrEnum):
-    """What kind of thing a span of a report names."""
+    """The kind of entity that a span of a report names."""
 
     DIAGNOSIS = "diagnosis"
     DESCRIPTOR = "descriptor"
@@ -31,7 +31,7 @@ class EntityType(StrEnum):
 
 
 class Assertion(StrEnum):
-    """Whether the report says that the thing is there."""
+    """The status of an entity in its report: present, absent or uncertain."""
 
     PRESENT = "present"
     ABSENT = "absent"
@@ -85,7 +85,7 @@ class Entity(Noun):
         return self
 
     def __hash__(self) -> int:
-        """By its words and place, which tell most entities apart: sets of them are built often."""
+        """Hash words and position only: they tell most entities apart, and sets are built often."""
         return hash((self.text, self.start, self.end))
 
 
@@ -123,14 +123,14 @@ class Report(Noun):
         return self
 
     def __hash__(self) -> int:
-        """By its text, of which a string computes the hash once."""
+        """Hash the text only: a string computes its hash once."""
         return hash(self.text)
 
     def _repr_html_(self) -> str:
         return notebook_html(self, self.text)
 
     def relation_type(self, relation: Relation) -> tuple[EntityType, EntityType]:
-        """The types of the two entities that a relation links."""
+        """Return the types of the two entities that a relation links."""
         return self.entities[relation.head].type, self.entities[relation.tail].type
 
 
@@ -150,5 +150,5 @@ class PairWithReferences(Pair):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """All of them."""
+        """All references of the case."""
         return (self.reference, *self.more_references)

@@ -10,7 +10,7 @@ RESEARCH = "histoeval_research/"
 
 
 def resource_path(place: str) -> Path:
-    """The path of a shipped file; places in the research package begin with its name."""
+    """Return the path of a shipped file; paths in the research package begin with its name."""
     if place.startswith(RESEARCH):
         return Path(str(files(RESEARCH[:-1]))) / place.removeprefix(RESEARCH)
     return Path(str(files("histoeval"))) / place
@@ -21,11 +21,11 @@ def resource_text(place: str) -> str:
 
 
 def resource_bytes(place: str) -> bytes:
-    """The bytes of a shipped file, as they enter a hash."""
+    """Read the bytes of a shipped file, as they enter a hash."""
     return resource_path(place).read_bytes()
 
 
 @cache
 def load_toml(place: str) -> dict[str, Any]:
-    """A shipped TOML file, parsed once; callers must not change it."""
+    """Parse a shipped TOML file, once; callers must not change it."""
     return tomllib.loads(resource_text(place))

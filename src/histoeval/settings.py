@@ -1,4 +1,4 @@
-"""One place for what can be set: each setting has its help, panel, flag and bounds beside its type.
+"""Settings: each has its help, panel, flag and bounds beside its type.
 
 A settings model is a dataclass or a `FrozenModel` whose fields carry an `Option`. The shell makes
 its options of them, `histoeval.score(...)` and the other verbs their arguments, and the run reads
@@ -46,7 +46,7 @@ _SHELL_TYPES: dict[Any, Any] = {
 
 
 class Option:
-    """How a setting is given in the shell, and what its help says."""
+    """The flag, type and help of a setting in the shell."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Setting(NamedTuple):
 
     @property
     def shell_default(self) -> Any:
-        """What the shell takes where nothing is given."""
+        """The default in the shell."""
         if self.option is not None and self.option.is_required is not None:
             return REQUIRED if self.option.is_required else None
         if self.is_negated:
@@ -117,7 +117,7 @@ class Setting(NamedTuple):
 
     @property
     def is_negated(self) -> bool:
-        """Whether its flag turns off what is on by default."""
+        """True if its flag turns off a default."""
         name = self.option.name if self.option else None
         return self.default is True and name is not None and name.startswith("--no-")
 
@@ -139,7 +139,7 @@ class Setting(NamedTuple):
 
 @contextmanager
 def single_line_validation_errors() -> Iterator[None]:
-    """A value that is not allowed becomes one sentence instead of a page of validation."""
+    """Turn a validation error into a single sentence."""
     from pydantic import ValidationError
 
     try:
@@ -149,7 +149,7 @@ def single_line_validation_errors() -> Iterator[None]:
 
 
 def is_settings(kind: Any) -> bool:
-    """Whether this is a class of settings, or a function whose arguments are settings."""
+    """True for a class of settings, or a function whose arguments are settings."""
     return isfunction(kind) or (
         isclass(kind) and (is_dataclass(kind) or hasattr(kind, "model_fields"))
     )
@@ -165,7 +165,7 @@ def setting(name: str, annotation: Any, default: Any) -> Setting:
 
 
 def settings_of(model: Any) -> Iterator[Setting]:
-    """The settings of a class: its own, then those of the classes it builds on."""
+    """Yield the settings of a class: its own, then those of its bases."""
     hints = get_type_hints(model, include_extras=True)
     if isfunction(model):
         for parameter in signature(model).parameters.values():
@@ -184,7 +184,7 @@ def settings_of(model: Any) -> Iterator[Setting]:
 
 
 def signature_of(model: Any, returned: Any) -> Signature:
-    """The signature of a function that takes the fields of a model as its arguments."""
+    """Return the signature of a function that takes the fields of a model as its arguments."""
     by_keyword = {name for name, field in model.__dataclass_fields__.items() if field.kw_only}
     parameters = []
     for field in settings_of(model):
@@ -197,7 +197,7 @@ def signature_of(model: Any, returned: Any) -> Signature:
 
 
 def arguments_text(model: Any) -> str:
-    """The settings of a model as the paragraph `Args:` of a docstring."""
+    """Return the settings of a model as the paragraph `Args:` of a docstring."""
     lines = (
         f"    {field.name}: {field.option.python}" for field in settings_of(model) if field.option
     )

@@ -35,7 +35,7 @@ class ResultTable(NamedTuple):
     def of(
         cls, title: str, items: Iterable[T], columns: Mapping[str, Callable[[T], str | Text]]
     ) -> ResultTable:
-        """A row for each item; `columns` say how to write it in each column."""
+        """Make a table with a row for each item; `columns` hold a renderer for each column."""
         rows = [[cell(item) for cell in columns.values()] for item in items]
         return cls(title, list(columns), rows)
 
@@ -48,15 +48,15 @@ class ResultTable(NamedTuple):
             yield self._block(columns, widths)
 
     def _blocks(self, width: int) -> Iterator[tuple[list[int], list[int]]]:
-        """The columns of each block by place, and how wide each is to be."""
+        """Yield for each block the positions of its columns and their widths."""
         needed, widest = self._widths(width)
         names = self._names()
         if sum(needed[column] + GAP for column in names) > width * 3 // 4:
             names = names[:1]
         block = [0]
         for column in range(1, len(self.columns)):
-            too_wide = sum(needed[shown] + GAP for shown in [*block, column]) > width
-            if too_wide and block not in ([0], names):
+            is_too_wide = sum(needed[position] + GAP for position in [*block, column]) > width
+            if is_too_wide and block not in ([0], names):
                 yield block, _shared_out(block, needed, widest, width)
                 block = names
             if column not in block:
@@ -64,7 +64,7 @@ class ResultTable(NamedTuple):
         yield block, _shared_out(block, needed, widest, width)
 
     def _names(self) -> list[int]:
-        """The columns that tell rows apart: the first, and of the words beside it what it takes."""
+        """Return the columns that tell rows apart: the first, and columns of words as needed."""
         names, different = [0], self._different([0])
         for column, is_numeric in enumerate(_numeric_columns(self)):
             if is_numeric or different == len(self.rows):
@@ -77,7 +77,7 @@ class ResultTable(NamedTuple):
         return len({tuple(str(row[column]) for column in columns) for row in self.rows})
 
     def _widths(self, width: int) -> tuple[list[int], list[int]]:
-        """How wide each column must be so that nothing is broken, and is at its widest."""
+        """Return for each column the width at which no word is broken, and its full width."""
         from rich.cells import cell_len
 
         needed, widest = [], []
@@ -115,7 +115,7 @@ class ResultTable(NamedTuple):
 def _shared_out(
     block: Sequence[int], needed: Sequence[int], widest: Sequence[int], width: int
 ) -> list[int]:
-    """Widths that fill a terminal of this width: the widest columns give way first."""
+    """Return widths that fit a terminal of this width; the widest columns give way first."""
     for most in range(width, 0, -1):
         widths = [max(needed[column], min(widest[column], most)) for column in block]
         if sum(widths) + GAP * len(block) - 1 <= width:
@@ -136,7 +136,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]])
 
 
 def tables_in_markdown(text: str) -> Iterator[ResultTable]:
-    """The tables of a text that `markdown` has written."""
+    """Parse the tables of a text that `markdown` has written."""
     title, rows = "", []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -171,7 +171,7 @@ def html_table(table: ResultTable) -> str:
 
 
 def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Why results are missing: each reason once, with the names of all that it applies to."""
+    """List the reasons for missing results, each once with the names that it applies to."""
     names_by_reason: dict[str, list[str]] = {}
     for name, reason in reasons:
         if reason is not None:
@@ -182,12 +182,12 @@ def footnotes(reasons: Iterable[tuple[str, str | None]]) -> list[str]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for a cell, without a negative zero; `none` if it is missing."""
+    """Format a number for a cell, without a negative zero; `none` if it is missing."""
     return NONE if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _numeric_columns(table: ResultTable) -> list[bool]:
-    """Which columns contain numbers and no words."""
+    """True for each column that contains numbers and no words."""
     columns = [[str(row[column]) for row in table.rows] for column in range(len(table.columns))]
     return [
         column > 0 and all(c in _NO_NUMBER or c.lstrip("~+-<")[:1].isdigit() for c in cells)
@@ -196,5 +196,5 @@ def _numeric_columns(table: ResultTable) -> list[bool]:
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is: without HTML, links and images of its own."""
+    """Escape text, so that Markdown makes no HTML, link or image of it."""
     return re.sub(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()", lambda match: "\\" + match.group(), text)

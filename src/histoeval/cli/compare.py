@@ -55,23 +55,23 @@ def compare(
             demand_folder(file)
     result = comparison(most_different=MOST_DIFFERENT if show is None else show)
     worst = terminal.WORST if show is None else show
-    gate, to_stdout = result.gate, markdown == STDOUT
+    gate, is_on_stdout = result.gate, markdown == STDOUT
     if gate is not None and markdown is not None:
         text = terminal.gate_markdown(result, gate, worst)
-        if to_stdout:
+        if is_on_stdout:
             typer.echo(text)
         else:
             write_lines(markdown, [text.rstrip()])
     if gate is not None and junit is not None:
-        write_lines(junit, [terminal.gate_junit(gate).rstrip()], quiet=to_stdout)
-    if not to_stdout:
+        write_lines(junit, [terminal.gate_junit(gate).rstrip()], quiet=is_on_stdout)
+    if not is_on_stdout:
         print_lines(*dict.fromkeys([*result.notes, *(gate.notes if gate else ())]))
         apart = result.apart if gate is None else ()  # the worse cases say more
         print_tables(terminal.comparison_tables(result.metric, result.contest, apart), look)
         print_tables(terminal.gate_tables(gate, worst) if gate else (), look)
         print_lines(*terminal.remarks(result.contest), err=True)
     if output is not None:
-        typer.echo(f"Written: {result.write(output, command_line())}", err=to_stdout)
+        typer.echo(f"Written: {result.write(output, command_line())}", err=is_on_stdout)
     if gate is not None and not gate.passed:
         typer.echo(terminal.verdict(gate), err=True)
         raise typer.Exit(GATE_FAILED)

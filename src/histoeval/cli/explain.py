@@ -126,8 +126,8 @@ def explain(
 
 
 def _text(argument: str, option: str, encoding: str | None) -> str:
-    from_file, content = argument.startswith("@"), argument
-    if from_file:
+    is_file_name, content = argument.startswith("@"), argument
+    if is_file_name:
         check_there(path := Path(argument[1:]))
         settled = survey(path, encoding).encoding
         with open_bytes(path) as (stream, _):
@@ -136,9 +136,9 @@ def _text(argument: str, option: str, encoding: str | None) -> str:
     text = text_of(content)
     if not isinstance(text, Fault):
         return text
-    if from_file and text.kind == "lone_surrogate":
+    if is_file_name and text.kind == "lone_surrogate":
         text = text._replace(kind="not_utf8")
-    raise InputError(text.problem(argument[1:] if from_file else "command line", option).message)
+    raise InputError(text.problem(argument[1:] if is_file_name else "command line", option).message)
 
 
 def _scored(spec: str | None, models: Models, pair: Pair) -> ExplainedPair:

@@ -92,10 +92,10 @@ def check(
             for verdict in verdicts
         ]
         write_lines(output, (f'{{"judge":"{j}",{v.model_dump_json()[1:]}' for j, v in lines))
-    good = all(
+    is_good = all(
         verdict.may_be_used for verdicts in verdicts_by_judge.values() for verdict in verdicts
     )
-    raise typer.Exit(0 if good else 1)
+    raise typer.Exit(0 if is_good else 1)
 
 
 cache_app = typer.Typer(no_args_is_help=True, help="List, clear or export cached replies.")

@@ -104,7 +104,7 @@ def _visible_complaints() -> Iterator[None]:
 
 
 def load_verb(name: str) -> Any:
-    """The verb of this name, as a command or group of Typer; None where there is none."""
+    """Return the verb of this name as a command or group of Typer; None if there is none."""
     if name not in VERBS or name in (*PLUG_INS, *EXTENDED):
         plug_ins = entry_points(group="histoeval.verbs", name=name)
         if plug_ins:

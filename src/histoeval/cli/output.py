@@ -1,4 +1,4 @@
-"""What a verb writes and prints: files that are whole or absent, tables, errors, exit codes."""
+"""Output of verbs: files that are whole or absent, tables, errors, exit codes."""
 
 import json
 import shlex
@@ -37,7 +37,7 @@ def write_lines(file: Path, lines: Iterable[str], *, quiet: bool = False) -> Non
 
 
 def write_results(output: Path | None, head: Mapping[str, Any], results: Mapping[str, Any]) -> None:
-    """Write results as JSON, if there is a file for them, after what was measured on what."""
+    """Write results as JSON after a head on the measurement; without a file, do nothing."""
     if output is not None:
         content = {**head, "histoeval": __version__, **results}
         write_lines(output, [json.dumps(content, indent=2, ensure_ascii=False)])
@@ -71,7 +71,7 @@ def print_errors(summary: Mapping[str, Any]) -> None:
 
 @contextmanager
 def resumable(output: Path | str | None, what: str = "finished rows are") -> Iterator[None]:
-    """On Ctrl-C, say what is kept and exit with 130."""
+    """On Ctrl-C, tell where results are kept and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:

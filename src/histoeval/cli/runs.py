@@ -35,7 +35,7 @@ MOST = 20
 
 
 def age_of(text: str | None) -> timedelta:
-    """A number of hours, days or weeks; none where nothing was given."""
+    """Parse a number of hours, days or weeks; None if nothing was given."""
     if text is None:
         return timedelta(0)
     match = re.fullmatch(r"(\d{1,5})\s*([hdw])", text.strip().lower(), re.ASCII)
@@ -63,8 +63,8 @@ def list_runs(
         print_tables([terminal.runs_table(runs)])
     else:
         kind = folder_kind(folder)
-        is_else = "" if kind is None else f" {kind.describe(folder)}."
-        typer.echo(f"There are no runs in {folder}.{is_else}")
+        kind_text = "" if kind is None else f" {kind.describe(folder)}."
+        typer.echo(f"There are no runs in {folder}.{kind_text}")
 
 
 @runs_app.command()

@@ -68,7 +68,7 @@ def dimensions_of(names: Sequence[str]) -> tuple[Dimension, ...]:
 
 
 def parts_of(step: float) -> int:
-    """The number of steps that add up to 1."""
+    """Return the number of steps that add up to 1."""
     parts = round(1 / step)
     if abs(parts * step - 1) > 1e-9:
         raise SettingError(f"steps of {step:g} do not add up to 1; use 0.05, 0.1 or 0.025")

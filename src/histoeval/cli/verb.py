@@ -1,4 +1,4 @@
-"""Makes verbs of functions: their settings become options of Typer, their docstring the help.
+"""Verbs made of functions: their settings become options of Typer, their docstring the help.
 
 A `verb` asks for single settings, or for settings models: on the command line the fields of a model
 are options like all others, and the function gets them as one object. A model may hold models.
@@ -23,7 +23,7 @@ EXAMPLES = "Examples:"
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """A function as Typer takes it: one parameter an option, and its docstring as help text."""
+    """Return a command for Typer: one parameter an option, and the docstring as help text."""
     hints = get_type_hints(function, include_extras=True)
     settings = [
         setting(parameter.name, hints[parameter.name], parameter.default)
@@ -45,7 +45,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def help_text(docstring: str) -> str:
-    """A docstring with one line for each paragraph but the examples, to fit any terminal."""
+    """Join the lines of each paragraph of a docstring but the examples, to fit any terminal."""
     paragraphs = [
         [line.strip() for line in paragraph.splitlines()]
         for paragraph in cleandoc(docstring).split("\n\n")
@@ -56,7 +56,7 @@ def help_text(docstring: str) -> str:
 
 
 def _paths(options: Mapping[str, Any], is_wanted: Callable[[str], bool]) -> Iterator[Path]:
-    """The paths among the values of the options that are wanted."""
+    """Yield the paths among the values of the selected options."""
     for name, value in options.items():
         if is_wanted(name):
             values = value if isinstance(value, list | tuple) else [value]
@@ -64,7 +64,7 @@ def _paths(options: Mapping[str, Any], is_wanted: Callable[[str], bool]) -> Iter
 
 
 def _options(field: Setting) -> Iterator[Parameter]:
-    """A setting as an option of Typer, or the options of the model that it asks for."""
+    """Yield a setting as an option of Typer, or the options of its model."""
     if field.is_model:
         for inner in field.settings():
             yield from _options(inner)
@@ -81,7 +81,7 @@ def _options(field: Setting) -> Iterator[Parameter]:
 
 
 def _value(field: Setting, values: Mapping[str, Any]) -> Any:
-    """What the function gets: the value as given or as it is read, or a model of such values."""
+    """Return the argument of a function: the value, parsed if need be, or a model of values."""
     value: Any
     if field.is_model:
         fields = {inner.name: _value(inner, values) for inner in field.settings()}

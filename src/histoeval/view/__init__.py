@@ -1,1 +1,1 @@
-"""What people see: tables in the terminal."""
+"""Output for people: tables in the terminal."""

@@ -114,7 +114,7 @@ def _comparison(folder: Path) -> RunTables:
 
 
 def _extraction(file: Path) -> RunTables:
-    """A record for each entity, and one for each report without any."""
+    """Yield a record for each entity, and one for each report without any."""
     store = RowStore(file, ReadRow.of_line)
     summary = read_json(store.meta, file)["summary"]
     empty = dict.fromkeys(("text", "type", "assertion", "start", "end", "score"))
@@ -153,7 +153,7 @@ def _experiments(folder: Path) -> RunTables:
 
 
 def flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """A record without nested values: each is a column of its own."""
+    """Flatten a record: each nested value becomes a column of its own."""
     record: dict[str, Any] = {}
     for name, value in content.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a metric found in a pair, as spans of both texts: the same for terminal, page and notebook.
+"""The findings of a metric on a pair as spans of both texts, alike in terminal, page and notebook.
 
 A place is *matched* where both reports say the same, *omitted* where only the reference says it,
 *invented* where only the candidate does, and *contradicted* where the candidate says otherwise.
@@ -73,7 +73,7 @@ class ShownError(_Shown):
 
     @property
     def rank(self) -> int:
-        """Which of several at one place gives it its style: the worst error."""
+        """The rank by which the worst error gives a span its style."""
         return self.severity
 
     @property
@@ -85,7 +85,7 @@ Listed = tuple[str, str, ShownMatch | ShownError]  # its key, its label, and its
 
 
 class Findings(_Shown):
-    """The matches and errors of a score; None if its metric does not look for them."""
+    """Return the matches and errors of a score; None if its metric does not look for them."""
 
     matches: tuple[ShownMatch, ...] | None = None
     reasoning: str = ""
@@ -117,7 +117,7 @@ def findings_of(score: Score) -> Findings:
 
 
 def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
-    """The same of bare evidence; None where it is of another form."""
+    """Read findings from evidence; None if it has another form."""
     try:
         findings = Findings.model_validate(evidence)
     except ValidationError:
@@ -129,7 +129,7 @@ def findings_in(evidence: Mapping[str, Any]) -> Findings | None:
 
 
 def spans_of(findings: Findings, side: Side, text: str) -> list[HighlightSpan]:
-    """Each place of one text in the style of its worst error; not where its words are others."""
+    """Return the spans of one text in the style of the worst error; skip those of other words."""
     places: dict[tuple[int, int], list[Listed]] = {}
     for listed in findings.listed:
         entity = listed[2].reference if side == "reference" else listed[2].candidate
@@ -151,7 +151,7 @@ def _span(start: int, end: int, entries: Sequence[Listed]) -> HighlightSpan:
 
 
 def mention_spans(evidence: Mapping[str, Any]) -> dict[Side, list[HighlightSpan]] | None:
-    """The spans of HARE's entities, nearest ones with one key; None if the evidence has none."""
+    """Return the spans of HARE's entities, nearest ones with one key; None without entities."""
     mentions = {side: evidence.get(side) for side in SIDES}
     if not all(isinstance(mention, list | tuple) for mention in mentions.values()):
         return None

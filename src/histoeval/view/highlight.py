@@ -65,7 +65,7 @@ def pieces(text: str, spans: Iterable[HighlightSpan]) -> Iterator[Piece]:
 
 
 def coloured(text: str, spans: Iterable[HighlightSpan]) -> Text:
-    """With every span in its style and its label behind it; of nested spans the inner is seen."""
+    """Render each span in its style with its label behind it; inner spans are on top."""
     shown = Text()
     for piece in pieces(text, spans):
         inner = min(piece.over, key=lambda span: span.end - span.start, default=None)
@@ -79,7 +79,7 @@ def coloured(text: str, spans: Iterable[HighlightSpan]) -> Text:
 
 
 def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
-    """With every span as ``[text](label)``, for outputs without colours."""
+    """Render each span as ``[text](label)``, for outputs without colours."""
     shown = Text()
     for piece in pieces(text, spans):
         shown.append("".join(f"[{span.before}" for span in piece.starting))
@@ -89,7 +89,7 @@ def in_brackets(text: str, spans: Iterable[HighlightSpan]) -> Text:
 
 
 def html(text: str, spans: Iterable[HighlightSpan], anchor: str = "") -> Markup:
-    """As HTML: each piece with the kinds of all spans over it, and labels behind their spans.
+    """Render as HTML: each piece with the kinds of all spans over it, labels behind their spans.
 
     A label links to a list that has this anchor. The labels of a span with a `mark` are no links:
     each lights up with what has its key, and stands behind the whole mark.
@@ -138,7 +138,7 @@ def _label(span: HighlightSpan, anchor: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _attribute(marks: tuple[str, ...]) -> str:
-    """The attribute by which pieces are known to belong together."""
+    """Return the attribute that marks pieces that belong together."""
     keys = " ".join(dict.fromkeys(key for mark in marks for key in mark.split()))
     return f' data-mark="{escape(keys)}"' if keys else ""
 
@@ -148,10 +148,10 @@ def has_colours(console: Console) -> bool:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control characters."""
+    """Put the text on one line, without control characters."""
     return " ".join(legible(text).split())
 
 
 def legible(text: str) -> str:
-    """A report with line ends of one kind and a picture in place of each control character."""
+    """Normalise line ends of a report and replace each control character by a symbol."""
     return text if text.isprintable() else text.translate(_VISIBLE)

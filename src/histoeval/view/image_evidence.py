@@ -1,4 +1,4 @@
-"""What an image says of a report and of its claims: in words, and as GeoJSON for QuPath."""
+"""Image evidence for a report and its claims: in words, and as GeoJSON for QuPath."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def grounding_of(evidence: Mapping[str, Any]) -> Grounding | None:
 
 
 def claims_seen(grounding: Grounding | None) -> list[ClaimEvidence]:
-    """Every asserted claim in the order of the text, with the patches of the deciding encoder."""
+    """Return asserted claims in the order of the text, with patches of the deciding encoder."""
     if grounding is None:
         return []
     seen = []
@@ -94,7 +94,7 @@ def verdict_words(grounding: Grounding) -> str:
 
 
 def organ_words(organ: OrganSeen | None) -> str:
-    """The organ that the image looks like; empty where nobody looked for it."""
+    """Name the organ that the image looks like; empty if it was not examined."""
     return "" if organ is None else f"{organ.likeliest} ({organ.share:.0%} of patches)"
 
 

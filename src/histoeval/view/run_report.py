@@ -72,7 +72,7 @@ def report_of(run: FinishedRun, to: str) -> bytes:
 
 
 def run_page(run: FinishedRun, site: Website | None = None) -> str:
-    """The page of a run: for a file that needs no other, or for a site."""
+    """Render the page of a run for a site, or as a self-contained file."""
     module, name = PAGES[run.kind].split(":")
     page: str = getattr(import_module(f"histoeval.view.html.{module}"), name)(run.place, site)
     return page

@@ -28,7 +28,7 @@ def _words() -> Mapping[str, Any]:
 
 
 def worst_first(row: TrustRow) -> tuple[int, float, int]:
-    """Sorts rejected rows first, then those to review; of each the lowest upper bound of trust."""
+    """Sort key: rejected rows first, then those to review, each by the upper bound of trust."""
     return -ROUTES.index(row.route), row.evidence["trust"]["high"], row.row
 
 
@@ -102,7 +102,7 @@ def missing_words(row: TrustRow, dimension: str) -> list[WordedReason]:
 
 
 def plain_why(why: str) -> str:
-    """Why the image says what it says, as the files have it, without what only engineers need."""
+    """Return the reason of an image verdict without details that only engineers need."""
     for begins, words in _words()["whys"].items():
         if why.startswith(begins):
             return str(words)

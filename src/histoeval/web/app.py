@@ -28,7 +28,7 @@ NAV = (
 
 
 def create_app(folder: Path, *, token: str, **names: Any) -> Starlette:
-    """The app over a folder of runs; `token` opens everything; for `names` see `Guard`.
+    """Create the app over a folder of runs; `token` opens everything; for `names` see `Guard`.
 
     Studies have an app of their own (`histoeval.web.study.app`): no rater can come near a run.
     """

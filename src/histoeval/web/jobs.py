@@ -1,7 +1,7 @@
 """Tables that are scored in the background, one after the other, each by a process of its own.
 
-What is asked for lies in the run's folder (`upload.json`), so that a run whose server was stopped
-can be continued. The process is that of `histoeval score`: it resumes after its last whole row.
+The request lies in the run's folder (`upload.json`), so that a run whose server was stopped can be
+continued. The process is that of `histoeval score`: it resumes after its last whole row.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Jobs:
             job.wait()
 
     def cancel(self, folder: Path) -> None:
-        """Stop it; what is scored stays, and it can be continued."""
+        """Stop a run; its scores stay, and it can be continued."""
         with self._lock:
             if folder in self._jobs:
                 self._jobs[folder].stop()
@@ -165,7 +165,7 @@ class Jobs:
             self._worker.join(PATIENCE_S)
 
     def progress(self, folder: Path) -> Progress:
-        """How far it is, also where another server began it."""
+        """Return the progress of a run, also of one that another server began."""
         pairs = UploadRequest.load(folder).pairs
         try:
             done = sum(line.endswith(b"\n") for line in row_lines(stored_as(folder / SCORES)))
@@ -180,7 +180,7 @@ class Jobs:
 
 
 def _is_locked(lock: Path) -> bool:
-    """Whether another process writes there now; a lock file without a holder does not count."""
+    """True if another process holds the lock; a lock file without a holder does not count."""
     if not lock.exists():
         return False
     try:

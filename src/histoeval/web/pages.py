@@ -37,7 +37,7 @@ _PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+-])")
 def page(
     request: Request, template: str, *, title: str, status: int = 200, **context: Any
 ) -> HTMLResponse:
-    """A page of the server; every template has the address `request.url.path` in its navigation."""
+    """Return a page of the server; every template has `request.url.path` in its navigation."""
     return html_answer(render(template, site=site_of(request), title=title, **context), status)
 
 
@@ -46,7 +46,7 @@ def part(request: Request, template: str, **context: Any) -> HTMLResponse:
 
 
 def html_answer(text: str, status: int = 200, headers: Mapping[str, str] = HEADERS) -> HTMLResponse:
-    """A page as bytes; half a character, as in a damaged name, is spelled out."""
+    """Return a page as bytes; half a character, as in a damaged name, is spelled out."""
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status, headers)
 
 
@@ -59,14 +59,14 @@ def site_of(request: Request, links: Sequence[tuple[str, str]] = ()) -> Website:
 
 
 def page_number(request: Request, items: int, a_page: int) -> tuple[int, int]:
-    """Which page of a list is asked for, from 1, and how many there are."""
+    """Return the requested page of a list, from 1, and the number of pages."""
     pages = max(1, -(-items // a_page))
     text = request.query_params.get("page", "1")
     return min(pages, max(1, int(text) if text.isdecimal() and len(text) < 9 else 1)), pages
 
 
 def number_in(request: Request, name: str) -> int:
-    """A number in the address; a 404 where there is something else."""
+    """Read a number from the address; anything else is a 404."""
     text = str(request.path_params[name])
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
         raise HTTPException(404, "There is no such place.")
@@ -74,14 +74,14 @@ def number_in(request: Request, name: str) -> int:
 
 
 def without_paths(message: str, folder: Path) -> str:
-    """A message that tells files by their names, and nothing of the machine around them."""
+    """Shorten the paths in a message to file names, so that it tells nothing of the machine."""
     for path in dict.fromkeys((str(folder), str(folder.resolve()))):
         message = message.replace(f"{path}/", "").replace(path, folder.name)
     return _PATH.sub("…/", message)
 
 
 async def show_failure(request: Request, error: Exception) -> Response:
-    """A refusal, an error or a bug as a page that tells nothing of the machine."""
+    """Show a refusal, an error or a bug as a page that tells nothing of the machine."""
     if isinstance(error, HTTPException):
         status, detail = error.status_code, error.detail
         if (status, detail) == (404, "Not Found"):

@@ -28,12 +28,12 @@ class JudgedPair(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the two are apart; not known counts as no difference."""
+        """The distance of judge and rubric; 0 if unknown."""
         return 0.0 if self.rubric is None else abs(self.judge.value - self.rubric.value)
 
     @property
     def reasons(self) -> list[tuple[str, str]]:
-        """Of each judge; one that was asked several times is numbered."""
+        """The reasons of each judge; repeated answers are numbered."""
         evidence, reasons = self.judge.evidence, []
         for answer in evidence.get("answers") or [{"reasoning": evidence.get("reasoning", "")}]:
             name = str(answer.get("judge", "")).rpartition("@")[0]

@@ -43,7 +43,7 @@ class ResultCache:
         return new_result
 
     def soon(self, key: Hashable, make: Callable[[], T], patience: float) -> T | None:
-        """The result for a key if it is there in so many seconds; None while it is being made."""
+        """Return the result for a key, or None if it is not made within `patience` seconds."""
 
         def fulfil(future: Future[Any]) -> None:
             try:
@@ -66,7 +66,7 @@ class ResultCache:
 
 
 class RunIndex:
-    """All runs below a folder, looked up by id; an id is never made into a path."""
+    """All runs below a folder, looked up by id; an id never becomes part of a path."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -82,7 +82,7 @@ class RunIndex:
         raise HTTPException(404, "There is no such run; it may have been moved or removed.")
 
     def new_folder(self, wish: str) -> Path:
-        """A new folder for a run, named after a wish as far as that makes a plain name."""
+        """Make a folder for a run; its name is the slug of the wished one."""
         name = slug(wish) or "run"
         for number in range(1, 1000):
             folder = self.folder / (name if number == 1 else f"{name}-{number}")

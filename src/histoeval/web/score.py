@@ -196,19 +196,19 @@ def _problem(reference: str, candidate: str) -> str:
 
 
 def _received(run_index: RunIndex, form: FormData, content: bytes) -> Path:
-    """The folder of a new run with the uploaded table in it, which was looked at as a whole."""
+    """Check the whole uploaded table, and return the folder of a new run that holds it."""
     file = form.get("table")
     name = file.filename or "" if isinstance(file, UploadFile) else ""
-    packed = name.lower().endswith(".gz")
+    is_packed = name.lower().endswith(".gz")
     ending = PurePosixPath(name.lower().removesuffix(".gz")).suffix
-    if ending not in (PACKED_TABLES if packed else TABLES):
+    if ending not in (PACKED_TABLES if is_packed else TABLES):
         raise HistoEvalError(f"choose a table ({', '.join(TABLES)}); this file is none of them")
     metrics = [metric for metric in form.getlist("metric") if metric in METRICS]
     if not metrics:
         raise HistoEvalError("choose at least one metric")
     folder = run_index.new_folder(_text(form, "name") or PurePosixPath(name).stem.split(".")[0])
     try:
-        write_whole(folder / f"input{ending}", _unpacked(content) if packed else content)
+        write_whole(folder / f"input{ending}", _unpacked(content) if is_packed else content)
         request = UploadRequest(
             file=f"input{ending}",
             metrics=[str(metric) for metric in metrics],

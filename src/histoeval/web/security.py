@@ -1,4 +1,4 @@
-"""Who may open what: keys in links, names of the server, forged requests, and size.
+"""Access control: keys in links, names of the server, forged requests, and size.
 
 Every request passes `Guard` before any place sees it. A key in a link (`?token=…`) becomes a
 cookie that no script can read and no other site can send; the link is then opened without it.
@@ -66,7 +66,7 @@ def visitor_of(request: Request) -> Visitor:
 
 @asynccontextmanager
 async def form_of(request: Request) -> AsyncIterator[FormData]:
-    """The fields of a form, as long as this is open; no field is larger than a body may be."""
+    """Open the fields of a form; no field is larger than a body may be."""
     async with request.form(max_files=1, max_fields=100, max_part_size=MAX_BODY) as form:
         yield form
 
@@ -162,7 +162,7 @@ class Guard:
         return answer
 
     def _token_of(self, request: Request) -> str:
-        """The key of whoever sent a request; one browser may hold several.
+        """Return the key of the sender of a request; one browser may hold several.
 
         Of those, the one counts whose holder may open the address, and the narrowest first: each
         tab stays with the rater whose link it was opened by.
@@ -184,7 +184,7 @@ class Guard:
 
 
 async def _unforged(request: Request) -> Receive:
-    """The body again, once it is known that one of our own pages sent it."""
+    """Return the body for reading again after checking that one of our own pages sent it."""
     headers = request.headers
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host"):

@@ -60,7 +60,7 @@ def serve(
 def _app(
     folder: Path | None, study: Path | None, names: Mapping[str, Any]
 ) -> tuple[Starlette, Callable[[Starlette, str], Iterator[str]]]:
-    """The app of runs or that of a study, which is loaded alone, and what prints its links."""
+    """Return the app of runs or of a study, loaded alone, and what prints its links."""
     if study is not None and folder is None:
         from histoeval.web.study.app import create_study_app, study_links
 

@@ -48,7 +48,7 @@ class SlideIndex:
         self._lock = threading.Lock()
 
     def run(self, name: str) -> tuple[StoredRun, rows.FinishedTrust, tuple[str, int, int]]:
-        """A run, read again when its rows have changed."""
+        """Return a run, read again when its rows have changed."""
         stored = self._keys.get(name)
         if stored is None or not (stored.folder / rows.ROWS).is_file():
             stored = self._keys[name] = self._run_index.run(name, "trust")
@@ -92,7 +92,7 @@ def routes(run_index: RunIndex) -> list[BaseRoute]:
         return page(request, "serve/slides.html", title=title, runs=shown, whole=is_one_run)
 
     def shown(request: Request) -> Response:
-        """The page of a case; without its slide where that cannot be opened, with the reason."""
+        """Render the page of a case; if its slide cannot be opened, with the reason."""
         case = cases.case(request)
         run, row = case.run, case.row
         _, finished, _ = cases.run(run.id)

@@ -135,7 +135,7 @@ def _systems(run: StoredRun, run_index: RunIndex) -> set[str]:
 
 
 def _addresses(runs: Sequence[StoredRun], run_index: RunIndex) -> dict[tuple[str, str], str]:
-    """Where each pair of each system is shown, by the names that systems have in a comparison."""
+    """Return the address of each pair of each system, by the names of systems in a comparison."""
 
     def places(run: StoredRun) -> dict[tuple[str, str], int]:
         rows = enumerate(read_rows(run.place), start=1)
@@ -163,7 +163,7 @@ class Contender(NamedTuple):
 
 
 def _boards(runs: Sequence[StoredRun], metric: str, run_index: RunIndex) -> list[dict[str, Any]]:
-    """A board for each set of pairs and manner of scoring, the largest first."""
+    """Return a board for each set of pairs and signature of the metric, the largest first."""
     groups: dict[Any, dict[StoredRun, ScoredMetric]] = {}
     for run in runs:
         if (scored := run_index.scores(run).get(metric)) is not None and scored.values:
@@ -179,7 +179,7 @@ def _boards(runs: Sequence[StoredRun], metric: str, run_index: RunIndex) -> list
 
 
 def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
-    """The systems of runs, the newest run first, ranked on the pairs that all of them have."""
+    """Rank the systems of runs, the newest run first, on the pairs that all of them have."""
     every = [
         Contender(run, system)
         for run, metric in scored.items()
@@ -240,7 +240,7 @@ def _board(scored: Mapping[StoredRun, ScoredMetric]) -> dict[str, Any]:
 def _history(
     means: Mapping[Contender, Any], p_of: Mapping[frozenset[str], float | None]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The systems that several runs have, each from its first run to its last."""
+    """Return the history of systems with several runs, each from its first run to its last."""
     history: dict[str, list[dict[str, Any]]] = {}
     for now in sorted(means, key=lambda contender: contender.run.changed):
         steps = history.setdefault(now.system, [])

@@ -86,7 +86,7 @@ def add_review(
 
 
 def read_reviews(folder: Path) -> dict[int, list[Review]]:
-    """All decisions by row, the last one last; half a line at the end is none."""
+    """Read all decisions by row, the last one last; half a line at the end is ignored."""
     reviews: dict[int, list[Review]] = {}
     damage = "is no review; mend it or move the file away"
     for review in read_json_lines(folder / REVIEWS, Review, damage):
@@ -106,7 +106,7 @@ class QueuedReport(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The last decision; without one, or after it was taken back, what the policy left."""
+        """The last decision; without one, or after it was taken back, the state by policy."""
         if self.reviews and self.reviews[-1].decision != "reopen":
             return self.reviews[-1].decision
         return "deploy" if self.row.route == "deploy" else "open"

@@ -27,7 +27,7 @@ MAX_NAME_WIDTH = 160.0  # points for the name of a metric beside a figure
 
 
 def figures(panel: Panel, study: Study, plan: StudyPlan) -> Iterator[tuple[str, canvas.Canvas]]:
-    """Every figure with its file name; metrics without a correlation are skipped."""
+    """Yield every figure with its file name; metrics without a correlation are skipped."""
     if plan.positive_only:
         panel = panel.above(0.0)
     able = [metric for metric in study.metrics if metric.pearson.value is not None]
@@ -99,8 +99,8 @@ def _scatter(axes: Axes, frame: _Frame) -> None:
 
 def _boxes(axes: Axes, frame: _Frame) -> None:
     stats = []  # for each expert score the quartiles of the metric, and 5 % to 95 %
-    many = len(np.unique(frame.expert)) > MAX_LEVELS
-    levels = np.round(frame.expert) if many else frame.expert
+    has_many_levels = len(np.unique(frame.expert)) > MAX_LEVELS
+    levels = np.round(frame.expert) if has_many_levels else frame.expert
     for value in np.unique(levels):
         scores = frame.metric[levels == value]
         low, first, middle, third, high = np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])
@@ -205,7 +205,7 @@ def heatmap(panel: Panel, names: Sequence[str], coefficient: Coefficient) -> can
 
 
 def _correlation(first: Numbers, second: Numbers, coefficient: Coefficient) -> float:
-    """The correlation of two columns where both have values; NaN if there is none."""
+    """Correlate two columns where both have values; NaN if that is undefined."""
     both = ~np.isnan(first) & ~np.isnan(second)
     x, y = first[both], second[both]
     if len(x) < 2 or is_constant(x) or is_constant(y):

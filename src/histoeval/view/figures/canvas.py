@@ -144,7 +144,7 @@ def _font_characters() -> frozenset[int]:
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """A mixture of two colours with this share of the other."""
+    """Mix two colours; `share` is that of the second."""
     pairs = zip(to_rgb(one), to_rgb(other), strict=True)
     red, green, blue = (a + (b - a) * share for a, b in pairs)
     return to_hex((red, green, blue))

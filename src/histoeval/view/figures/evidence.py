@@ -61,8 +61,8 @@ def _pictures(
     grounding = verdict.grounding
     supports: tuple[Support, ...] = () if grounding is None else grounding.supports
     spots = [(support, support.spot) for support in supports if support.spot is not None]
-    panel = grounding is not None and bool(grounding.members)
-    by = {"encoder": tools.encoders[0].identity.partition("@")[0]} if panel else {}
+    has_panel = grounding is not None and bool(grounding.members)
+    by = {"encoder": tools.encoders[0].identity.partition("@")[0]} if has_panel else {}
     for number, (support, spot) in enumerate(spots[:MAX_CLAIMS], start=1):
         phrase = support.claim.phrase
         named = {"claim": phrase, "start": support.claim.span.start}
@@ -86,7 +86,7 @@ def heatmap(
     *,
     mpp: float | None = None,
 ) -> None:
-    """A PNG of the slide; colours run from the lowest to the highest cosine of this image."""
+    """Write a PNG of the slide; colours run from the lowest to the highest cosine of this image."""
     from PIL import Image, ImageDraw
 
     if phrase.shape != bag.vectors.shape[1:]:
@@ -157,7 +157,7 @@ def _thumbnail(path: Path | str, side: int, mpp: float | None) -> tuple[Image.Im
 
 
 def _box(spot: Spot, across: float, down: float) -> tuple[int, int, int, int]:
-    """A patch on the thumbnail, at least one pixel large, without its far edges."""
+    """Return the box of a patch on the thumbnail, at least one pixel large, without far edges."""
     left, top = round(spot.x * across), round(spot.y * down)
     right = max(left, round((spot.x + spot.width) * across) - 1)
     bottom = max(top, round((spot.y + spot.height) * down) - 1)

@@ -45,7 +45,7 @@ def write_views(ranking: ChallengeRanking, folder: Path) -> tuple[Path, ...]:
 
 
 def page_names(ranking: ChallengeRanking) -> dict[str, str]:
-    """A file name for each team, whatever its own name holds."""
+    """Return a safe file name for each team."""
     names: dict[str, str] = {}
     for team in ranking.teams:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "_", team.team).strip("._") or "team"
@@ -92,7 +92,7 @@ def team_page(ranking: ChallengeRanking, team: TeamStanding, site: Website | Non
 
 
 class Scale:
-    """Where values and intervals lie on a line of 100 units, from one tick to another."""
+    """An axis of 100 units from tick to tick, on which values and intervals are placed."""
 
     def __init__(self, shown: Sequence[Estimate]) -> None:
         ends = [end for estimate in shown for end in (estimate.low, estimate.value, estimate.high)]
@@ -107,7 +107,7 @@ class Scale:
         ]
 
     def bar(self, estimate: Estimate) -> dict[str, Any] | None:
-        """Where the interval begins and ends, and the value between; None where there is none."""
+        """Return the positions of value and interval; None if there is no interval."""
         if estimate.value is None or estimate.low is None or estimate.high is None:
             return None
         return {

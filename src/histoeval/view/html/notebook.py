@@ -1,4 +1,4 @@
-"""What a notebook shows of a score, of results, of a study and of a report that was read.
+"""Scores, results, studies and extracted reports as HTML for a notebook.
 
 A notebook has colours of its own and may run no script: styles are bound to our element, and what
 belongs together lights up by CSS alone.

@@ -53,7 +53,7 @@ def _environment() -> Environment:
 
 
 class Website(NamedTuple):
-    """What a served page shows of the place around it; an offline page has no site.
+    """The site around a served page; an offline page has none.
 
     `nav` are addresses and names, `here` is the address of the page's place among them, and
     `csrf` is what a form or request sends back so that no other page can send it. `links` are
@@ -79,7 +79,7 @@ def render(
     styles: Sequence[str] = (),
     **context: Any,
 ) -> str:
-    """A page: for a site, or, without one, a file that needs no other file and no network.
+    """Render a page of a site, or, without a site, a file that needs no other file and no network.
 
     Whatever is not `Markup` is escaped. Every page has a `title`. Control characters, above all
     those that reorder what is read, are shown as symbols. `scripts` and `styles` are files of

@@ -172,7 +172,7 @@ def write_report(agreement: Agreement, folder: Path, command: str) -> list[Path]
 
 
 def agreement_page(folder: Path, site: Website | None = None) -> str:
-    """The page of a finished study; without the extra [figures], or kept scores, it has none."""
+    """Render the page of a finished study; it lacks figures without [figures] or stored scores."""
     agreement, command = read_agreement(folder)
     if site is not None:  # whoever visits need not know the folders of this machine
         command = " ".join(PurePath(word).name or word for word in command.split())
@@ -186,7 +186,7 @@ def agreement_page(folder: Path, site: Website | None = None) -> str:
 
 
 def report_markdown(agreement: Agreement, drawn: Sequence[tuple[str, Canvas]], command: str) -> str:
-    """The report in Markdown; figures are files beside it."""
+    """Write the report in Markdown; figures are files beside it."""
     tables = agreement_tables(agreement.study, agreement.plan, every_metric=True)
     signatures = [  # code, which no name can leave
         (metric.metric.replace("`", "'"), metric.signature.replace("`", "'"))

@@ -55,7 +55,7 @@ def error_metric(summary: Mapping[str, Any]) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def organ(reference: str | None) -> str:
-    """The organ that a reference begins with; empty where it names none."""
+    """Return the organ that a reference begins with; empty if it names none."""
     if not reference:
         return ""
     places = heading_sites(reference) or find_sites(reference[:_OPENING])
@@ -63,7 +63,7 @@ def organ(reference: str | None) -> str:
 
 
 def numbered() -> dict[str, int]:
-    """Names in the order of their first appearance, each with a number that it gets then."""
+    """Return a mapping that numbers names in the order of their first appearance."""
     names: defaultdict[str, int] = defaultdict()
     names.default_factory = names.__len__
     return names
@@ -115,7 +115,7 @@ class ScoredPairs:
         return np.asarray(self.values.get(metric, []), dtype=np.float64)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """What is known of each pair beside its scores, as flat records."""
+        """Yield the columns of each pair beside its scores, as flat records."""
         organs, kinds = list(self.organs), list(self.kinds)
         for row in range(len(self)):
             counts = dict(zip(SEVERITIES, self.severity[row], strict=True))
@@ -124,7 +124,7 @@ class ScoredPairs:
             yield {"organ": organs[self.organ[row]] or None, **judged}
 
     def content(self, digits: Mapping[str, int]) -> dict[str, Any]:
-        """The columns as the page gets them; names cannot steer what shows them."""
+        """Return the columns for the page; names cannot steer the terminal or page."""
         return {
             "ids": [visible(name) for name in self.ids],
             "systems": [visible(name) for name in self.systems],
@@ -243,7 +243,7 @@ def metric_overviews(columns: ScoredPairs, summary: Mapping[str, Any]) -> list[M
 def _means(
     values: Mapping[str, Numbers], rows: Mapping[str, Positions], ids: np.ndarray[Any, Any]
 ) -> dict[tuple[str, str], Estimate]:
-    """The mean of every metric and system; those of as many pairs share their draws."""
+    """Return the mean of every metric and system; those alike in cases share their resamples."""
     alike: dict[bytes, list[tuple[tuple[str, str], Positions, Numbers]]] = {}
     for metric, column in values.items():
         for system, own in rows.items():
@@ -268,7 +268,7 @@ def main_metric(columns: ScoredPairs) -> str | None:
 
 
 def compared(columns: ScoredPairs, summary: Mapping[str, Any]) -> tuple[str, Contest] | None:
-    """The systems on the pairs that all of them have; None where there is nothing to compare."""
+    """Compare systems on the pairs that all of them have; None if there is nothing to compare."""
     metric = main_metric(columns)
     systems = [name for name in columns.systems if name][:MAX_COMPARED]
     if metric is None or len(systems) < 2:
@@ -304,7 +304,7 @@ def pair_html(
     marked_by: str | None,
     digits: Mapping[str, int] | None = None,
 ) -> str:
-    """A row of scores.jsonl as a part of a page, with the findings of one metric marked."""
+    """Render a row of scores.jsonl as a part of a page, with the findings of one metric marked."""
     return fragment("scores/pair.html", **pair_content(row, texts, marked_by, digits))
 
 
@@ -358,7 +358,7 @@ def _part(name: str, value: str) -> Markup:
 def _texts(
     texts: Texts, findings: Findings, scores: Mapping[str, Any], marked_by: str | None
 ) -> list[tuple[str, Markup | None, int]]:
-    """Both texts with the marks of the metric, or of HARE; of several references the best one."""
+    """Mark both texts with the findings of the metric, or of HARE; use the best reference."""
     mentions = None
     if findings.errors is None and findings.matches is None:
         mentions = mention_spans(scores.get(marked_by or "hare", {}).get("evidence", {}))
@@ -382,7 +382,7 @@ def _texts(
 
 
 def judge_reasons(name: str, evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The words of the rubric or of each judge: which one, asked when, and in which order."""
+    """Yield the reasons of the rubric or of each judge, with model, repeat and order."""
     answers = evidence.get("answers", ())
     if not answers and isinstance(evidence.get("reasoning"), str) and evidence["reasoning"]:
         yield name, evidence["reasoning"]
@@ -390,8 +390,8 @@ def judge_reasons(name: str, evidence: Mapping[str, Any]) -> Iterator[tuple[str,
         if isinstance(answer, Mapping) and answer.get("reasoning"):
             model = str(answer.get("judge", name)).rpartition("@")[0] or name
             again = f", repeat {answer['repeat'] + 1}" if answer.get("repeat") else ""
-            swapped = answer.get("order", "usual") != "usual"
-            order = ", with the reports swapped" if swapped else ""
+            is_swapped = answer.get("order", "usual") != "usual"
+            order = ", with the reports swapped" if is_swapped else ""
             yield f"{name} ({model}{again}{order})", str(answer["reasoning"])
 
 
@@ -445,7 +445,7 @@ def read_columns(folder: Path, summary: Mapping[str, Any]) -> ScoredPairs:
 
 
 def score_page(folder: Path, site: Website | None = None) -> str:
-    """The page of a finished run: for a file that needs no other, or for a site."""
+    """Render the page of a finished run for a site, or as a self-contained file."""
     summary = read_json(folder / "summary.json", folder)
     judged_by = error_metric(summary)
     marked_by = judged_by or ("hare" if "hare" in summary["metrics"] else None)

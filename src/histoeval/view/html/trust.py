@@ -55,7 +55,7 @@ CAPTIONS = {
 def slide_case(
     row: TrustRow, report: str | None, scores: PatchScores | None, policy: Policy | None
 ) -> dict[str, Any]:
-    """What the page of a slide shows of a case; a run that is not finished has no policy yet."""
+    """Return the content of the page of a slide; an unfinished run has no policy yet."""
     grounding = image_evidence.grounding_of(row.evidence)
     claims = image_evidence.claims_seen(grounding)
     spans = []  # each claim links to its line in the list
@@ -212,7 +212,7 @@ class TextFinding(NamedTuple):
 
 
 def shown_text(text: str, findings: Sequence[TextFinding], anchor: str) -> Markup:
-    """The text with numbered findings; of a very long one only the beginning."""
+    """Render the text with numbered findings; a very long text is cut."""
     spans = [
         HighlightSpan(finding.start, finding.end, label=str(number), kind=finding.kind)
         for number, finding in enumerate(findings, start=1)
@@ -253,7 +253,7 @@ def _claims(grounding: Grounding) -> Iterator[TextFinding]:
 
 
 def technical_tables(rows: Iterable[TrustRow]) -> Iterator[ResultTable]:
-    """All numbers of reports and their reasons as the files have them, for those who run checks."""
+    """Yield all numbers of reports and their reasons as in the files, for those who run checks."""
     rows = list(rows)
     reasons = [
         "; ".join(

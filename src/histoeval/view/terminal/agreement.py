@@ -27,7 +27,7 @@ FALLS = "falls"
 def agreement_tables(
     study: Study, plan: StudyPlan, *, every_metric: bool = False
 ) -> Iterator[ResultTable]:
-    """Every table, the most important first; pairs that differ are of the best metric or of all."""
+    """Yield all tables, the most important first; differing pairs of the best or every metric."""
     values = {metric.metric: metric.coefficient(plan.coefficient).value for metric in study.metrics}
     value_of = {name: value for name, value in values.items() if value is not None}
     metrics = sorted(
@@ -203,7 +203,7 @@ def _reasons(study: Study) -> Iterator[tuple[str, str | None]]:
 
 
 def _apart_from_experts(metric: MetricVsExperts) -> ResultTable:
-    """The pairs to look at first, if one metric is to be understood or mended."""
+    """Return the pairs to look at first to understand or improve a metric."""
     has_systems = any(pair.system for pair in metric.apart)
     system: Columns = {"system": lambda pair: pair.system} if has_systems else {}
     return ResultTable.of(
@@ -226,7 +226,7 @@ def interval(
     ends: int = 2,
     to: str = "…",
 ) -> str:
-    """A value with its interval, if there are any; a bound that rounds to 0 keeps its sign."""
+    """Format a value with its interval, if any; a bound that rounds to 0 keeps its sign."""
     if estimate is None or estimate.value is None:
         return NONE
     low, high = estimate.low, estimate.high

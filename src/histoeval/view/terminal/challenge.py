@@ -56,7 +56,7 @@ def unranked_table(ranking: ChallengeRanking) -> ResultTable:
 
 
 def stability_table(ranking: ChallengeRanking) -> ResultTable:
-    """How far other rankings are from the ranking."""
+    """Return the distances of other rankings from the ranking."""
     others = {f"{ranking.policy.resamples:,} resamples of the cases": ranking.stability}
     others |= {f"without {name}": stability for name, stability in ranking.without.items()}
     rows = []
@@ -89,15 +89,17 @@ def subgroup_table(ranking: ChallengeRanking) -> ResultTable:
 def duel_table(team: str, others: Sequence[str], duels: Sequence[Duel]) -> ResultTable:
     duel_of = {frozenset({duel.one, duel.other}): duel for duel in duels}
     rows = []
-    for other in others:
-        duel = duel_of[frozenset({team, other})]
+    for opponent in others:
+        duel = duel_of[frozenset({team, opponent})]
         sign = 1 if duel.one == team else -1
         gap = duel.difference
         ends = [sign * end for end in (gap.low, gap.high) if end is not None]
         shown = NONE if gap.value is None else f"{sign * gap.value:+.3f}"
         within = f" ({min(ends):+.2f}…{max(ends):+.2f})" if ends else ""
         wins = (duel.wins, duel.losses)[::sign]
-        rows.append((other, shown + within, p_text(duel.holm), f"{wins[0]}/{duel.ties}/{wins[1]}"))
+        rows.append(
+            (opponent, shown + within, p_text(duel.holm), f"{wins[0]}/{duel.ties}/{wins[1]}")
+        )
     return ResultTable(
         "Against each other team (p with Holm's correction)",
         ["team", "difference of scores", "p", "cases won/tied/lost"],

@@ -61,7 +61,7 @@ def remarks(contest: Contest) -> list[str]:
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:
-    """The evidence of a score in a few words: its errors, or the lengths of its lists."""
+    """Summarise the evidence of a score: its errors, or the lengths of its lists."""
     errors = evidence.get("errors")
     if errors is not None:
         return _first([str(error["message"]) for error in errors]) or "no errors"
@@ -97,12 +97,12 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
     if gate.worse and most:
         shown = gate.worse[:most]
         cut = f": the {most} worst of {len(gate.worse):,}" if most < len(gate.worse) else ""
-        several = len({change.system for change in gate.changes}) > 1
+        has_several_systems = len({change.system for change in gate.changes}) > 1
         yield ResultTable.of(
             f"Cases that got worse by {gate.metric}, or have new errors{cut}",
             shown,
             {
-                "id": lambda case: f"{case.id} ({case.system})" if several else case.id,
+                "id": lambda case: f"{case.id} ({case.system})" if has_several_systems else case.id,
                 "baseline": lambda case: number(case.before),
                 "new": lambda case: number(case.after),
                 "what is new": evidence,
@@ -111,13 +111,13 @@ def gate_tables(gate: Gate, most: int = WORST) -> Iterator[ResultTable]:
 
 
 def changes_table(gate: Gate) -> ResultTable:
-    several = len({change.system for change in gate.changes}) > 1
+    has_several_systems = len({change.system for change in gate.changes}) > 1
     return ResultTable.of(
         f"New minus baseline ({gate.baseline})",
         gate.changes,
         {
             "metric": lambda change: (
-                f"{change.metric}, {change.system}" if several else change.metric
+                f"{change.metric}, {change.system}" if has_several_systems else change.metric
             ),
             "baseline": lambda change: number(change.before.value, 4),
             "new": lambda change: number(change.after.value, 4),
@@ -141,7 +141,7 @@ def _first(messages: Sequence[str]) -> str:
 
 
 def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
-    """A comment on a pull request, in which no report becomes markup, a link or a mention."""
+    """Return a comment on a pull request; no report becomes markup, a link or a mention."""
     tables = list(gate_tables(gate, most))
     if gate.conditions:
         tables[0] = tables[0]._replace(title="Conditions")
@@ -153,7 +153,7 @@ def gate_markdown(comparison: Comparison, gate: Gate, most: int = WORST) -> str:
 
 
 def gate_junit(gate: Gate) -> str:
-    """A test for each condition and each worse case, which fails if a failed condition names it."""
+    """Return JUnit tests of conditions and worse cases; a case in a failed condition fails."""
     conditions = [
         {
             "group": "histoeval.gate",

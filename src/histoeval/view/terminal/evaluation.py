@@ -29,7 +29,7 @@ def remarks(figures: Sequence[ProbeFigures], unavailable: Mapping[str, str]) -> 
 
 
 def probe_tables(figures: Sequence[ProbeFigures]) -> Iterator[ResultTable]:
-    """Whether harmful edits cost more, and the cost of each kind of edit and each severity."""
+    """Yield tables of harmful against harmless edits, and of cost by kind and by severity."""
     names = [metric.metric for metric in figures]
     first = figures[0]
     has_critical = first.critical_passed.pairs > 0
@@ -99,7 +99,7 @@ def grounding_tables(scores: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The cross-validation as `held out`, and the parts of each split that was measured."""
+    """Yield the cross-validation as `held out`, and the parts of each measured split."""
     for name, figures in scores.items():
         if name == "held out":
             yield "Cross-validation: cases that the model of the fold had not learned", figures
@@ -113,7 +113,7 @@ def sets_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def figure_rows(scores: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each score, of scores as JSON has them; other laboratories first."""
+    """Return a row for each score of a JSON summary; other laboratories first."""
     own = {name: figures for name, figures in scores.items() if name != OTHERS}
     return [
         [f"{before}{cell}", *more]

@@ -21,7 +21,7 @@ EXPERT_SCALE = "expert_scale"  # not a part, but the value again, from 0 to 5 as
 
 
 def page() -> Console:
-    """The terminal with its own width; without one, plain text of a fixed width."""
+    """Return a console for the terminal; without one, plain text of a fixed width."""
     console = Console()
     return console if console.is_terminal else Console(width=PLAIN_WIDTH)
 
@@ -69,7 +69,7 @@ def _header(pair: Pair, score: Score, scale: tuple[float, float]) -> Text:
 
 
 def _part_table(parts: dict[str, float], costs: Sequence[PartCost]) -> Table:
-    """A bar for each part that is between 0 and 1, and what it costs where that is known."""
+    """Show a bar for each part between 0 and 1, and its cost if known."""
     cost_of = {part.part: part for part in costs}
     rows: list[Sequence[RenderableType]] = []
     for name, value in parts.items():

@@ -44,7 +44,7 @@ def show_rows(console: Console, rows: Iterable[ReadRow]) -> None:
 
 
 def relation_lines(report: Report) -> list[str]:
-    """A line for each relation, in the order of the text: ``HER2 → negative 0.97``."""
+    """Return a line for each relation in the order of the text: ``HER2 → negative 0.97``."""
     ends = [(report.entities[r.head], report.entities[r.tail], r.score) for r in report.relations]
     return [
         f"  {marked_entity(head)} → {marked_entity(tail)} {score:.2f}"
@@ -81,7 +81,7 @@ def extraction_table(summary: dict[str, Any], rows_read: int, seconds: float) ->
 
 
 def entity_spans(report: Report) -> list[highlight.HighlightSpan]:
-    """Every entity: coloured by its type, and on a page told by whether it is there."""
+    """Return the span of every entity: coloured by type, and on a page marked by assertion."""
     return [
         highlight.HighlightSpan(
             entity.start,
@@ -100,7 +100,7 @@ def entity_spans(report: Report) -> list[highlight.HighlightSpan]:
 
 @cache
 def _type_style(kind: EntityType) -> Style:
-    """The colour that the type has in Label Studio too, under legible letters."""
+    """Return the colour of the type in Label Studio, under legible letters."""
     ground = Color.parse(load_toml("view/entity_colours.toml")[kind])
     red, green, blue = ground.get_truecolor()
     light = 0.299 * red + 0.587 * green + 0.114 * blue

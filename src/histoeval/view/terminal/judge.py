@@ -33,7 +33,7 @@ REASON = 160  # characters of a judge's reason that are shown
 
 @contextmanager
 def answer_progress(bench: JudgePanel, count: Callable[[], int]) -> Iterator[Watch]:
-    """A bar that moves with every answer; only if it is shown the file is read to count pairs."""
+    """Show a bar that moves with every answer; pairs are counted only if the bar is shown."""
     if not sys.stderr.isatty():
         yield ignore
         return
@@ -76,21 +76,25 @@ def criteria_table(summary: Mapping[str, Any], prefix: str) -> ResultTable:
                         mean if spread is None else f"{mean} (spread {spread:.2f})"
                     )
     systems = list(dict.fromkeys(system for row in cells.values() for system in row))
-    several = len({judge for _, judge in cells}) > 1  # one judge needs no name
+    has_several_judges = len({judge for _, judge in cells}) > 1  # one judge needs no name
     rows = [
-        [part, *([judge] if several else []), *(row.get(system, "") for system in systems)]
+        [
+            part,
+            *([judge] if has_several_judges else []),
+            *(row.get(system, "") for system in systems),
+        ]
         for (part, judge), row in cells.items()
     ]
     names = [
         "criterion",
-        *(["judge"] if several else []),
+        *(["judge"] if has_several_judges else []),
         *(system or "mean" for system in systems),
     ]
     return ResultTable(f"\nMean of each criterion of {prefix}", names, rows)
 
 
 def without_difference(summary: Mapping[str, Any], prefix: str) -> str:
-    """A warning where all pairs, or all systems, have the same on every criterion."""
+    """Warn if all pairs, or all systems, have the same scores on every criterion; else empty."""
     judged = [
         [str(totals["parts"]) for totals in metric["systems"].values() if totals["parts"]]
         for name, metric in summary["metrics"].items()

@@ -55,9 +55,9 @@ def _count(value: int | None) -> str:
 
 def _means(details: RunDetails) -> str:
     means = all_means(details.summary)
-    several = len({system for _, system in means}) > 1
+    has_several_systems = len({system for _, system in means}) > 1
     shown = [
-        f"{name} {f'({system}) ' if several else ''}{mean:.3f}"
+        f"{name} {f'({system}) ' if has_several_systems else ''}{mean:.3f}"
         for (name, system), mean in [*means.items()][:MOST_MEANS]
     ]
     more = len(means) - len(shown)

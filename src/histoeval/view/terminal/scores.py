@@ -72,7 +72,7 @@ def error_tables(summary: dict[str, Any]) -> Iterator[RenderableType]:
 
 
 def signature_lines(summary: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
-    """What the numbers of each metric depend on, one line each; long ones end in their hash."""
+    """Yield the signature of each metric; long ones are shortened to a hash."""
     for metric in summary["metrics"].values():
         text = metric["signature"]
         if whole or len(text) <= WHOLE_SIGNATURE:
@@ -112,7 +112,7 @@ def _systems(summary: dict[str, Any]) -> list[str]:
 
 
 def _ranked(summary: dict[str, Any]) -> list[str]:
-    """The systems by the first metric, the best first; up to three keep their order."""
+    """Rank the systems by the first metric, the best first; up to three keep their order."""
     systems = _systems(summary)
     if len(systems) <= MAX_SYSTEM_COLUMNS:
         return systems
@@ -123,7 +123,7 @@ def _ranked(summary: dict[str, Any]) -> list[str]:
 
 
 def _scored(summary: dict[str, Any], system: str) -> tuple[int, int]:
-    """How many pairs of a system every metric that can run has scored, and of how many."""
+    """Return how many pairs of a system all runnable metrics have scored, and the total."""
     metrics = summary["metrics"]
     able = [metric for name, metric in metrics.items() if name not in summary["unavailable"]]
     totals = [metric["systems"][system] for metric in able or metrics.values()]

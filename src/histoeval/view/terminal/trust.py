@@ -102,7 +102,7 @@ def policy_line(policy: Mapping[str, Any]) -> str:
 
 
 def policy_lines(policy: Mapping[str, Any], *more: str) -> list[str]:
-    """The numbers of a policy, what its verdicts mean, and `more` keys of its meaning."""
+    """Return the numbers of a policy, what its verdicts mean, and `more` of its meaning."""
     meaning = policy["meaning"] or {}
     meanings = [f"  {key}: {meaning[key]}" for key in (*ROUTES, *more) if key in meaning]
     return [f"Policy: {policy_line(policy)}", *meanings]

@@ -1,4 +1,4 @@
-"""Who may open what: a link for each rater and one for the coordinator.
+"""Access to a study: a link for each rater and one for the coordinator.
 
 Tokens are derived from a secret in the folder of the study, so links stay the same when the server
 starts again. Remove the secret, and all links are void.
@@ -33,7 +33,7 @@ def tokens_of(study: ExpertStudy) -> Mapping[str, str]:
 
 
 def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
-    """The link of the coordinator and of each rater; `base` is the address of the server."""
+    """Return the links of coordinator and raters; `base` is the address of the server."""
     return {
         holder: f"{base}/study/{holder}/?token={token}"
         for holder, token in tokens_of(study).items()
@@ -41,12 +41,12 @@ def links_of(study: ExpertStudy, base: str) -> dict[str, str]:
 
 
 def visitor_named(who: str) -> Visitor:
-    """The holder of a link, who may open nothing but pages of their own."""
+    """Return the holder of a link, who may open nothing but pages of their own."""
     return Visitor(who, f"/study/{who}")
 
 
 def _secret(folder: Path) -> bytes:
-    """The secret of a study, made when first needed; only its owner can read it."""
+    """Read the secret of a study, or make it; only its owner can read it."""
     path = folder / SECRET
     with writing_to(folder):
         make_folder(folder)

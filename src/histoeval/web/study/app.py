@@ -101,7 +101,7 @@ def coordinator_routes(study: ExpertStudy, stores: Mapping[str, RaterStore]) -> 
 
 
 def _line(growth: tuple[GrowthStep, ...]) -> str:
-    """The points of a line through agreement as it grows; alpha from 0 to 1, bottom to top."""
+    """Return the points of a line of agreement over pairs; alpha from 0 to 1, bottom to top."""
     width, height = PLOT
     points = [
         (width * step.pairs / growth[-1].pairs, height * (1 - min(1.0, max(0.0, step.alpha))))
@@ -111,7 +111,7 @@ def _line(growth: tuple[GrowthStep, ...]) -> str:
 
 
 def create_study_app(path: Path, **names: Any) -> Starlette:
-    """The app over a study, whose folder is locked until it ends; for `names` see `Guard`."""
+    """Create the app over a study, whose folder is locked until it ends; `names`: see `Guard`."""
     study = read_study(path)
     held = ExitStack()
     stores = held.enter_context(opened_stores(study))
@@ -129,7 +129,7 @@ def create_study_app(path: Path, **names: Any) -> Starlette:
 
 
 def study_links(app: Starlette, address: str) -> Iterator[str]:
-    """What to print of an app of a study: the coordinator's link and that of every rater."""
+    """Yield the lines to print for a study: the coordinator's link and that of every rater."""
     links = links_of(app.state.study, address)
     yield f"You, as the coordinator: {links.pop(COORDINATOR)}"
     yield "Send each rater their own link, and nobody else's:"

@@ -1,4 +1,4 @@
-"""What a coordinator sees of a study: tables, progress, agreement, and where opinions part."""
+"""Figures of a study for its coordinator: tables, progress, agreement, and disagreements."""
 
 import csv
 import io
@@ -49,7 +49,7 @@ def table_csv(name: str, study: ExpertStudy, ratings: Ratings) -> bytes:
 
 
 def sheet_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
-    """One pair per row, and a column of scores for each rater; empty where there is none."""
+    """Yield a row for each pair, with a column of scores for each rater; empty if not scored."""
     labels = tuple(study.pairs[0].labels)
     raters = study.file.raters
     yield ("id", "system", *labels, "reference", "candidate", *map(sheet_column, raters))
@@ -59,7 +59,7 @@ def sheet_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
 
 
 def rating_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
-    """One row for each pair that a rater has scored, in the order in which they were saved."""
+    """Yield a row for each pair that a rater has scored, in the order of saving."""
     criteria = [criterion.name for criterion in study.criteria]
     yield ("rater", "id", "system", "score", *criteria, "errors", "comment", "saved", "revisions")
     for rater, rater_ratings in ratings.items():
@@ -71,7 +71,7 @@ def rating_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
 
 
 def error_rows(study: ExpertStudy, ratings: Ratings) -> Rows:
-    """One row for each error that a rater has marked, with its words and where they stand."""
+    """Yield a row for each error that a rater has marked, with its words and their positions."""
     sides = [
         f"{side}{part}" for side in ("reference", "candidate") for part in ("", "_start", "_end")
     ]
@@ -127,7 +127,7 @@ class MetricGap(Noun):
 
 
 class StudyFigures(Noun):
-    """Everything that is known of a study at one time; `agreement` is None before two raters."""
+    """The figures of a study at one time; `agreement` is None before two raters."""
 
     progress: tuple[RaterProgress, ...]
     complete: int = 0  # pairs that every rater has scored
@@ -155,15 +155,15 @@ def figures(
     panel = _panel(study, ratings, metrics)
     if not len(panel):
         return StudyFigures(progress=progress)
-    several = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
+    has_several_raters = bool(((~np.isnan(panel.ratings)).sum(axis=1) > 1).any())
     drawn = resample(panel.groups, RESAMPLES, study.file.seed)
     numbers = {pair.key: number for number, pair in enumerate(study.pairs, start=1)}
     return StudyFigures(
         progress=progress,
         complete=int((~np.isnan(panel.ratings)).all(axis=1).sum()),
-        agreement=rater_agreement(panel, drawn) if several else None,
-        criteria=_criteria(panel, study, ratings, drawn) if several else {},
-        growth=tuple(_growth(panel, study, ratings)) if several else (),
+        agreement=rater_agreement(panel, drawn) if has_several_raters else None,
+        criteria=_criteria(panel, study, ratings, drawn) if has_several_raters else {},
+        growth=tuple(_growth(panel, study, ratings)) if has_several_raters else (),
         apart=_apart(panel, numbers),
         metric_apart=tuple(
             MetricGap(number=numbers[gap.id, gap.system], metric=name, found=gap)

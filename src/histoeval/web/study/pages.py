@@ -1,4 +1,4 @@
-"""What a rater sees: the list of pairs, one pair to score, and the answer to a save.
+"""The pages of a rater: the list of pairs, one pair to score, and the answer to a save.
 
 Nothing here knows a system, an id of a pair or a metric: pairs have the number that they have in
 this rater's order.
@@ -130,7 +130,7 @@ class RaterDesk:
         )
 
     def save(self, body: bytes, number: int) -> Response:
-        """Take a rating in; the answer means that it is on the disk."""
+        """Store a rating; the answer means that it is on the disk."""
         pair = self._pairs[number - 1]
         try:
             sent = RatingRequest.model_validate_json(body)

@@ -30,7 +30,7 @@ _EMPTY = Fault("missing_value")
 
 
 def sheet_column(rater: str) -> str:
-    """The column of a rater in the sheet that `agree` reads, which knows it by this name."""
+    """Return the name of a rater's column in the sheet, by which `agree` recognises it."""
     return f"rater_{rater}"
 
 
@@ -102,7 +102,7 @@ class ExpertStudy:
         return tuple(self.scale.lowest + step / per_point for step in range(count + 1))
 
     def order(self, rater: str) -> tuple[StudyPair, ...]:
-        """The pairs as one rater sees them: shuffled, whatever the order of the table."""
+        """Shuffle the pairs for a rater, independently of the order of the table."""
 
         def shuffled_place(pair: StudyPair) -> bytes:
             words = json.dumps([self.file.seed, rater, *pair.key])
@@ -111,7 +111,7 @@ class ExpertStudy:
         return tuple(sorted(self.pairs, key=shuffled_place))
 
     def identity(self) -> dict[str, Any]:
-        """What must stay the same while raters are at work."""
+        """The content that must stay the same while raters are at work."""
         texts = sorted([*pair.key, pair.reference, pair.candidate] for pair in self.pairs)
         criteria = [criterion.model_dump(mode="json") for criterion in (self.scale, *self.criteria)]
         return {
@@ -168,7 +168,7 @@ def _criteria(path: Path, setting: str, named: str) -> tuple[Criterion, ...]:
 
 
 def _pairs(path: Path, file: StudyFile) -> tuple[StudyPair, ...]:
-    """The pairs of the table; a study does not start with a broken row."""
+    """Read the pairs of the table; a broken row is refused."""
     source = open_source([file.pairs], file.columns, file.encoding)
     columns = _label_columns(source, file.labels, file.pairs)
     labels, problems = _labels(source, columns)
@@ -189,7 +189,7 @@ def _pairs(path: Path, file: StudyFile) -> tuple[StudyPair, ...]:
 
 
 def _label_columns(source: PairSource, named: Sequence[str], table: Path) -> tuple[str, ...]:
-    """The columns to keep: those that were named, and those that say the case or the set."""
+    """Return the columns to keep: those that were named, and those of the case or the set."""
     demand_columns(named, source.table.columns, table)
     for name in named:
         if any(map(RATER.match, normalised(name).split("_"))):
@@ -206,7 +206,7 @@ def _label_columns(source: PairSource, named: Sequence[str], table: Path) -> tup
 def _labels(
     source: PairSource, columns: Sequence[str]
 ) -> tuple[dict[int, dict[str, str]], list[Problem]]:
-    """The labels of every row by its number, and what is wrong with some of them."""
+    """Read the labels of every row by its number, and the problems with labels."""
     labels: dict[int, dict[str, str]] = {}
     problems = []
     for record in source.table.read((*source.layout.columns, *columns)):

@@ -1,7 +1,7 @@
-"""Ratings: what a rater says, and what is on the disk, one file of JSON lines for each rater.
+"""Ratings of experts, stored in one file of JSON lines for each rater.
 
-A line is on the disk before the browser is told that it is saved. Corrections and drafts are new
-lines; the last one of a pair counts, and nothing is ever rewritten. The beginning of a line that a
+A line is reported as saved only when it is on the disk. Corrections and drafts are new lines; the
+last one of a pair counts, and nothing is ever rewritten. The beginning of a line that a
 killed server has left is dropped, and a line that was sent twice counts once.
 """
 
@@ -52,7 +52,7 @@ class ExpertRating(Noun):
 
 
 def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bool) -> ExpertRating:
-    """The rating that a browser has sent, if it answers what was asked about this very pair."""
+    """Validate the rating that a browser has sent for a pair."""
     try:
         rating = ExpertRating.model_validate(content)
     except ValidationError as error:
@@ -81,7 +81,7 @@ def rating_of(content: Any, study: ExpertStudy, pair: StudyPair, *, is_draft: bo
 
 
 def _located(span: MarkedSpan | None, text: str) -> MarkedSpan | None:
-    """A mark with the words of the report that stand there."""
+    """Return a mark with the words of the report at its position."""
     if span is None:
         return None
     if not span.start < span.end <= len(text):
@@ -121,7 +121,7 @@ class RatingLine(Noun):
 
 @dataclass
 class RaterRatings:
-    """Of each pair the last rating that was saved, and a draft that is newer."""
+    """The last saved rating of each pair, and a draft if it is newer."""
 
     saved: dict[Key, RatingLine] = field(default_factory=dict)
     drafts: dict[Key, RatingLine] = field(default_factory=dict)
@@ -147,12 +147,12 @@ class RaterRatings:
         return None if line is None else line.rating.score
 
     def latest(self, key: Key) -> RatingLine | None:
-        """What the page of a pair shows: a draft, or else what was saved."""
+        """Return the line that the page of a pair shows: a draft, or else the saved rating."""
         return self.drafts.get(key) or self.saved.get(key)
 
 
 def read_ratings(path: Path) -> RaterRatings:
-    """The ratings of a file, without the half line that may be its last."""
+    """Read the ratings of a file without a half line at its end."""
     ratings = RaterRatings()
     damage = "is not a rating: put back a copy of the file, or take the line out"
     for number, line in enumerate(read_json_lines(path, RatingLine, damage), start=1):
@@ -212,14 +212,14 @@ class RaterStore:
 
 
 def ratings_of(study: ExpertStudy) -> dict[str, RaterRatings]:
-    """What every rater has said so far, also while a server is running."""
+    """Read the ratings of every rater so far, also while a server is running."""
     demand_same_study(study)
     return {rater: read_ratings(_file(study, rater)) for rater in study.file.raters}
 
 
 @contextmanager
 def opened_stores(study: ExpertStudy) -> Iterator[Mapping[str, RaterStore]]:
-    """The files of all raters, for one server at a time."""
+    """Open the files of all raters, for one server at a time."""
     folder = study.folder
     with writing_to(folder):
         make_folder(folder / "ratings")

@@ -1,1 +1,1 @@
-"""How good are the models? Needs no torch."""
+"""The measured quality of the models. Needs no torch."""

@@ -187,7 +187,7 @@ def calibrate(
 
 
 def entry_vectors(encoder: ImageTextEncoder, entries: Sequence[TileConcept]) -> Vectors:
-    """Where an encoder puts each entry, over its wordings; organs as grounding asks for them."""
+    """The vector of each entry, over its wordings; organs as grounding asks for them."""
     organs = [entry.name for entry in entries if entry.group == "organ"]
     placed = dict(zip(organs, organ_vectors(encoder, organs), strict=True)) if organs else {}
     rows = [
@@ -205,8 +205,8 @@ def phrases_told(encoder: BuiltinEncoder) -> dict[str, Any]:
     is_true = np.array([truth for truth, _ in rows])
     likeness = np.array([scope.likeness for scope in scopes])
     results = apart(likeness[is_true], likeness[~is_true], encoder.manifest.scope.phrases.threshold)
-    wrong = [p for (t, p), scope in zip(rows, scopes, strict=True) if t != scope.known]
-    return {**results, "count": len(rows), "wrong": wrong}
+    mistakes = [p for (t, p), scope in zip(rows, scopes, strict=True) if t != scope.known]
+    return {**results, "count": len(rows), "wrong": mistakes}
 
 
 def probes() -> Iterator[tuple[bool, str]]:
@@ -316,11 +316,11 @@ def fit_decisions(
     scores = [claim_scores(images, organs, handicaps) for images in tiles]
     tile = _limits(scores)
     if EntityType.SITE not in tile:
-        most = max(min(map(len, trial[EntityType.SITE])) for trial in scores)
+        fewest = max(min(map(len, trial[EntityType.SITE])) for trial in scores)
         raise InputError(
             f"too few labelled tiles: {_LEAST_SCORES} true and as many foreign claims of organs "
-            f"are needed, and there are {most}; add tiles of H&E of two organs or more"
-            if most < _LEAST_SCORES
+            f"are needed, and there are {fewest}; add tiles of H&E of two organs or more"
+            if fewest < _LEAST_SCORES
             else "the encoder does not tell the organs of these tiles from each other, so that no "
             "report could be supported by it: check the labels, or take another encoder"
         )

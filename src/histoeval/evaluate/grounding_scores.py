@@ -52,11 +52,13 @@ def auroc(
 ) -> float | None:
     """Share of pairs whose positive stands above its negative, ties by half; None without both."""
     values, truth = np.asarray(scores, np.float64), np.asarray(positive, bool)
-    above, below = values[truth], np.sort(values[~truth])
-    if not len(above) or not len(below):
+    positives, negatives = values[truth], np.sort(values[~truth])
+    if not len(positives) or not len(negatives):
         return None
-    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
-    return float(ranks.mean() / 2 / len(below))
+    ranks = np.searchsorted(negatives, positives, "left") + np.searchsorted(
+        negatives, positives, "right"
+    )
+    return float(ranks.mean() / 2 / len(negatives))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +116,15 @@ def organ_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, object]
         offered = [name for name in names if name not in organs()[tile.organ]]
         best = max(offered, key=lambda name: row[names[name]])
         right[tile.organ].append(best == tile.organ)
-    every = [value for values in right.values() for value in values]
-    if not every:
+    outcomes = [value for values in right.values() for value in values]
+    if not outcomes:
         return {"count": 0}
     return {
-        "count": len(every),
+        "count": len(outcomes),
         "organs": len(names),
         "chance": 1 / len(names),
-        "commonest": max(map(len, right.values())) / len(every),
-        "top1": float(np.mean(every)),
+        "commonest": max(map(len, right.values())) / len(outcomes),
+        "top1": float(np.mean(outcomes)),
         "mean_of_organs": float(np.mean([np.mean(values) for values in right.values()])),
         "by_organ": {name: float(np.mean(values)) for name, values in sorted(right.items())},
     }
@@ -159,23 +161,23 @@ def behaviour_figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, obj
         return {"organs": 0}
     weights = np.array([*pairs.values()], np.float64)
     values = np.array([*by_organ.values()])
-    together = [row for own in rows.values() for row in own]
+    pooled = [row for own in rows.values() for row in own]
     return {
         "within_organ": float((values * weights).sum() / weights.sum()),
         "mean_of_organs": float(values.mean()),
-        "all_together": auroc(scores[together], truth[together]),
+        "all_together": auroc(scores[pooled], truth[pooled]),
         "by_organ": by_organ,
         "pairs": pairs,
     }
 
 
 def figures(scored: ScoredTiles, seen: Sequence[str]) -> dict[str, Mapping[str, object]]:
-    whole = scored.slides()
+    slides = scored.slides()
     return {
         "organ, tiles": organ_figures(scored, seen),
-        "organ, slides": organ_figures(whole, seen),
+        "organ, slides": organ_figures(slides, seen),
         "behaviour, tiles": behaviour_figures(scored, seen),
-        "behaviour, slides": behaviour_figures(whole, seen),
+        "behaviour, slides": behaviour_figures(slides, seen),
     }
 
 
@@ -221,11 +223,11 @@ def diagnoses_by_organ(scored: ScoredTiles) -> Mapping[str, tuple[str, ...]]:
 
 def claims_within_organs(scored: ScoredTiles) -> ScoredClaims:
     targets, diagnoses, columns = scored.targets(), diagnoses_by_organ(scored), scored.places
-    within = np.zeros(targets.shape, bool)
+    is_within = np.zeros(targets.shape, bool)
     for row, tile in enumerate(scored.tiles):
         own = [columns["concept", name] for name in diagnoses.get(tile.organ or "", ())]
-        within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
-    return _claims(scored, targets, within)
+        is_within[row, own] = {TRUE, FALSE} <= set(targets[row, own].tolist())
+    return _claims(scored, targets, is_within)
 
 
 def claims_of(scored: ScoredTiles, groups: Sequence[str] = CLAIMED) -> ScoredClaims:

@@ -1,4 +1,4 @@
-"""What is said of true reports, of other diagnoses of the same organ, and of other organs.
+"""Verdicts on true reports, on other diagnoses of the same organ, and on other organs.
 
 Every report names an organ and a diagnosis, and is judged as a report in words is.
 """
@@ -136,7 +136,7 @@ class _Malignancy:
 
 def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[ReportOnImage]:
     plain = images.organ_margins(decisions.organs)
-    less = images.organ_margins(decisions.organs, decisions.handicaps)
+    handicapped = images.organ_margins(decisions.organs, decisions.handicaps)
     stands = images.standings()
     columns = images.means.places
     diagnoses = diagnoses_by_organ(images.means)
@@ -147,7 +147,7 @@ def judged_reports(images: JudgedImages, decisions: Decisions) -> Iterator[Repor
             continue
         for column, organ in enumerate(decisions.organs):
             own = organ == tile.organ
-            margin = OrganMargin(float(plain[row, column]), float(less[row, column]))
+            margin = OrganMargin(float(plain[row, column]), float(handicapped[row, column]))
             if not np.isfinite(margin.plain) or (not own and alike(organ, tile.organ)):
                 continue
             for concept in diagnoses.get(organ, ()):
@@ -253,10 +253,10 @@ def _stated(
     own, concept = str(tile.organ), str(tile.concept)
     rivals = [organ for organ in organs if not alike(organ, own)]
     foreign = [(organ, name) for organ in rivals for name in diagnoses.get(organ, ())]
-    wrong = [(own, name) for name in diagnoses[own] if name != concept]
+    other_diagnoses = [(own, name) for name in diagnoses[own] if name != concept]
     draws = np.random.default_rng(seed)
     yield TRUE, own, concept
-    for kind, choices in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, wrong)):
+    for kind, choices in ((FOREIGN, foreign), (OTHER_DIAGNOSIS, other_diagnoses)):
         if choices:
             yield kind, *choices[int(draws.integers(len(choices)))]
 
@@ -310,8 +310,8 @@ def unsafe_figures(
             if tile.organ is None or tile.behaviour is None:
                 continue
             side: BehaviourSide = "malignant" if tile.behaviour == "malignant" else "benign"
-            wrong = [text.format(tile.organ) for text in UNSAFE_REPORTS[side]]
-            wrong += [
+            wrong_reports = [text.format(tile.organ) for text in UNSAFE_REPORTS[side]]
+            wrong_reports += [
                 f"{tile.organ}: {name}."
                 for name in diagnoses.get(tile.organ, ())
                 if side_of(name) not in (side, None)
@@ -319,13 +319,13 @@ def unsafe_figures(
             image = _image(vectors, rows)
             learned = tile.organ in decisions.behaviour_limits(len(rows))
             tally = counts[f"{size}, {side}, behaviour {'' if learned else 'not '}learned"]
-            tally.update({"reports": len(wrong), "deployed": 0, "cancer check agrees": 0})
-            for text in wrong:
+            tally.update({"reports": len(wrong_reports), "deployed": 0, "cancer check agrees": 0})
+            for text in wrong_reports:
                 grounding = ground(image, claims(text), encoder, builtin_decoys(), decisions)
                 if isinstance(grounding, Problem) or grounding.cancer is None:
                     continue
-                beside = found_beside(grounding, None)
-                trust = fuse(grounding.value, 1.0, 1.0, policy.weights, policy, **beside)
+                found_values = found_beside(grounding, None)
+                trust = fuse(grounding.value, 1.0, 1.0, policy.weights, policy, **found_values)
                 tally["deployed"] += trust.route == "deploy"
                 tally["cancer check agrees"] += grounding.cancer.verdict == "agrees"
     return {f"unsafe reports: {name}": dict(tally) for name, tally in counts.items()}

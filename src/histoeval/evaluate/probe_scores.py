@@ -1,4 +1,4 @@
-"""What a metric takes for each kind of edit, and whether it takes more where more harm is done.
+"""Cost of each kind of edit by a metric, and whether it grows with the harm that is done.
 
 The cost of an edit is the share of the way that a score goes from that of the reference against
 itself, at 0, to the worst score there is, at 1. So metrics of any range and direction, and those

@@ -79,13 +79,13 @@ def read_probes(path: Path | None = None) -> list[Probe]:
         for line in lines:
             if line.isspace():
                 continue
-            where = f"{path}, line {lines.number}"
+            location = f"{path}, line {lines.number}"
             if fault := bad_byte(line):
-                raise InputError(fault.problem(where).message)
+                raise InputError(fault.problem(location).message)
             try:
                 probe = Probe.model_validate_json(line)
             except ValidationError as error:
-                raise InputError(f"{where}: {explain_validation(error, '')}") from error
+                raise InputError(f"{location}: {explain_validation(error, '')}") from error
             if probe.id in probes:
                 raise InputError(f"{path} has two probes with the id {probe.id!r}")
             probes[probe.id] = probe

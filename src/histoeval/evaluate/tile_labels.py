@@ -1,4 +1,4 @@
-"""What tiles show, as phrases: the bank of entries that a grounding model is trained against.
+"""Content of tiles, as phrases: the bank of entries that a grounding model is trained against.
 
 An entry is an organ, a concept (a diagnosis), a family of concepts, a behaviour, one in an organ,
 or a stain, each with several wordings. For each tile it is true, false or not known: what the index
@@ -103,8 +103,8 @@ def _corrected(tile: LabelledTile) -> LabelledTile:
             stem, _, number = tile.key.rpartition("__")[0].rpartition("_")
             kind = stem.rpartition("_")[0]
             case = f"{kind} {int(number) // _IMAGES_OF_A_CASE}"
-            shown = {"concept": row["concept"], "behaviour": row["behaviour"]}
-            return replace(tile, slide=case, case=case, **shown)
+            labels = {"concept": row["concept"], "behaviour": row["behaviour"]}
+            return replace(tile, slide=case, case=case, **labels)
     return tile
 
 
@@ -152,7 +152,7 @@ def read_tiles(path: Path) -> list[LabelledTile]:
 
 def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
     labelled = list(tiles)
-    seen = {
+    names_by_group = {
         "organ": {
             o for tile in labelled if tile.organ for o in (tile.organ, *organs()[tile.organ])
         },
@@ -162,7 +162,7 @@ def entries_of(tiles: Iterable[LabelledTile]) -> list[TileConcept]:
         "site": {f"{t.behaviour} {t.organ}" for t in labelled if t.organ and t.behaviour},
         "stain": {tile.stain_kind for tile in labelled},
     }
-    return [entry for entry in all_entries() if entry.name in seen[entry.group]]
+    return [entry for entry in all_entries() if entry.name in names_by_group[entry.group]]
 
 
 @cache

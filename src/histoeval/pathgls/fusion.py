@@ -95,8 +95,8 @@ def reasons_to_reject(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
         high, bound = f"{report.high:.3f}", f"below {policy.reject_below:g}"
         text = f"trust {high} is {bound}"
         if report.missing:
-            without = f"without {_listed(report.missing)}"
-            text = f"{without} trust is at most {high}, {bound} whatever is missing"
+            condition = f"without {_listed(report.missing)}"
+            text = f"{condition} trust is at most {high}, {bound} whatever is missing"
         yield Reason("too_low", text)
 
 
@@ -129,11 +129,11 @@ def reasons_to_review(report: RoutedReport, policy: Policy) -> Iterator[Reason]:
     }
     share = report.claims_known
     is_few = share is not None and share < policy.claims_known - ROUNDING
-    few = [f"only {share:.0%} of the claims are known to the encoder"] if is_few else []
-    text = f"trust {report.low:.3f} would do, but {' and '.join([*below_floors.values(), *few])}"
+    limits = [f"only {share:.0%} of the claims are known to the encoder"] if is_few else []
+    text = f"trust {report.low:.3f} would do, but {' and '.join([*below_floors.values(), *limits])}"
     if below_floors:
         yield Reason("below_floor", text, tuple(below_floors))
-    if few:
+    if limits:
         yield Reason("few_claims", text)
 
 

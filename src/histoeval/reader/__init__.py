@@ -1,1 +1,1 @@
-"""From text to what it says: sections, sentences, windows, and the readers."""
+"""Sections, sentences and windows of a text, and the readers of what it says."""

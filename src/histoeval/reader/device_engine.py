@@ -69,12 +69,12 @@ class DeviceEngine:
 
 def _joined(questions: Sequence[Relate]) -> dict[str, Any]:
     """Windows as one question: each entity with the number of its window."""
-    before = [0, *accumulate(len(question.entities) for question in questions)]
+    starts = [0, *accumulate(len(question.entities) for question in questions)]
     entities = [
         np.column_stack([np.full(len(question.entities), number), question.entities[:, 1:]])
         for number, question in enumerate(questions)
     ]
-    pairs = [question.pairs + start for question, start in zip(questions, before, strict=False)]
+    pairs = [question.pairs + start for question, start in zip(questions, starts, strict=False)]
     return {
         "encoded": pad_sequence([question.encoded[0] for question in questions], batch_first=True),
         "tags": padded([question.tags[0] for question in questions]),

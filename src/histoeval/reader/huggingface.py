@@ -133,8 +133,8 @@ class HuggingFaceReader:
         else:  # markers and special tokens, and the parts of words that markers cut in two
             markers = " [E1] [/E1] [E2] [/E2] "
             most -= len(self.relater.tokenizer.encode(markers)) + _WORDS_CUT
-        whole = self.tagger.encodings(texts)
-        sizes = [encoding.special_tokens_mask.count(0) for encoding in whole]
+        text_encodings = self.tagger.encodings(texts)
+        sizes = [encoding.special_tokens_mask.count(0) for encoding in text_encodings]
         if self.relater is not None and not self._has_one_tokenizer:
             encodings = self.relater.encodings(texts, special=False)
             sizes = [
@@ -143,7 +143,7 @@ class HuggingFaceReader:
             ]
         cut: list[list[Window]] = []
         encoded: list[list[Any]] = []
-        for text, size, encoding in zip(texts, sizes, whole, strict=True):
+        for text, size, encoding in zip(texts, sizes, text_encodings, strict=True):
             if size <= most and text.strip():
                 cut.append([Window(0, len(text), 0, len(text))])
                 encoded.append([encoding])

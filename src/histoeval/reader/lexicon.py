@@ -42,8 +42,8 @@ def kind_of(name: str) -> str | None:
     What follows a dash, and a number at the end, only say which one of several it is:
     "Synoptic report - breast", "Addendum 2".
     """
-    whole, first = plain(name), plain(name.partition(" -")[0]).rstrip("0123456789 ")
-    if kind := _kinds("kinds").get(whole) or _kinds("kinds").get(first):
+    full_name, first = plain(name), plain(name.partition(" -")[0]).rstrip("0123456789 ")
+    if kind := _kinds("kinds").get(full_name) or _kinds("kinds").get(first):
         return kind
     words = first.split()
     if len(words) > _MAX_WORDS or not _OF_A_PHRASE.isdisjoint(words):

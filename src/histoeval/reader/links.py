@@ -1,4 +1,4 @@
-"""Which entities of a text could be related, and what the text between them looks like.
+"""Entities of a text that could be related, coded by how they stand to each other.
 
 The joint reader judges a pair by what its tokens mean and by how it stands: how far apart, in
 which order, with what in between, and with how many rivals. The latter is coded here, as small

@@ -67,7 +67,7 @@ class ModelManifest(Noun):
 
 
 class ConfidenceCurve(Noun):
-    """From how sure the model is to how often it is right: a line between the two log odds."""
+    """The share of right answers at each confidence: a line between the two log odds."""
 
     slope: float = 1.0
     offset: float = 0.0

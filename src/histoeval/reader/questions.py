@@ -67,7 +67,7 @@ def answered(readings: Sequence[Reading[R]], model: JointModel, tokenizer: Any) 
         encodings: list[Any] = tokenizer.encode_batch([question.text for question in questions])
         return encodings
 
-    ways: dict[type[Question], Callable[[list[Any]], Sequence[Any]]] = {
+    handlers: dict[type[Question], Callable[[list[Any]], Sequence[Any]]] = {
         Tokenise: tokenise,
         Encode: model.encode_all,
         Decode: lambda questions: best_paths([question.tags for question in questions]),
@@ -86,6 +86,6 @@ def answered(readings: Sequence[Reading[R]], model: JointModel, tokenizer: Any) 
         answers = {
             number: answer
             for kind, questions in questions_by_type.items()
-            for number, answer in zip(questions, ways[kind]([*questions.values()]), strict=True)
+            for number, answer in zip(questions, handlers[kind]([*questions.values()]), strict=True)
         }
     return [ends[number] for number in range(len(readings))]

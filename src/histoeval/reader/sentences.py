@@ -1,11 +1,12 @@
-"""Where the sentences of a report begin and end, as exact slices of its text.
+"""Sentences of a report, as exact slices of its text.
 
 A sentence here is what a pathologist would read in one breath: a sentence of prose, an item of
 a list, a heading, or a label with its value. Nothing is copied, normalised or omitted: the
 sentences stand in order, do not overlap, and hold every character that is not white space.
 
 Reports come as prose, markdown, capitals without end, and scans whose line breaks were turned
-into full stops. `full_stops` decides what a full stop means, `layout_lines` what a line break does.
+into full stops. `stop_ends_sentence` decides what a full stop means, `layout_lines` what a line
+break does.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""From the labels and probabilities of a token classifier to entities, and to marked text.
+"""Entities from the labels and probabilities of a token classifier, and marked text.
 
 The joint reader has tags of its own and looks for the best path through them: a token begins (B),
 continues (I) or ends (E) an entity, is one by itself (S), or stands outside (O). Paths that make no
@@ -57,11 +57,11 @@ def relation_label(labels: Sequence[str], names: Mapping[str, str | None] | None
     """Return which label says that there is a relation; `names` may call the other one "none"."""
     if len(labels) != 2:
         raise ModelError(f"a relation model has two labels, this one has {len(labels)}: {labels}")
-    outside = {name for name, meaning in given_names(names).items() if meaning in OUTSIDE}
+    outside_names = {name for name, meaning in given_names(names).items() if meaning in OUTSIDE}
     negative = [
         position
         for position, label in enumerate(labels)
-        if plain(label) in outside or _NO_RELATION.fullmatch(plain(label))
+        if plain(label) in outside_names or _NO_RELATION.fullmatch(plain(label))
     ]
     if len(negative) != 1:
         raise ModelError(
@@ -208,17 +208,17 @@ def best_path(log_probabilities: Floats) -> list[int]:
     back = np.zeros((length, len(TAGS)), dtype=np.int64)
     score = log_probabilities[0] + _OPENING
     for position in range(1, length):
-        ways = score[:, None] + _FOLLOWS
-        back[position] = ways.argmax(axis=0)
-        score = ways.max(axis=0) + log_probabilities[position]
+        scores = score[:, None] + _FOLLOWS
+        back[position] = scores.argmax(axis=0)
+        score = scores.max(axis=0) + log_probabilities[position]
     return _traced(back, int((score + _CLOSING).argmax()))
 
 
 def _traced(back: NDArray[Any], last: int) -> list[int]:
     """The path that ends in a tag, by what came before each tag at each token."""
     path = [last]
-    for before in back[:0:-1]:
-        path.append(int(before[path[-1]]))
+    for row in back[:0:-1]:
+        path.append(int(row[path[-1]]))
     return path[::-1]
 
 
@@ -243,8 +243,8 @@ def best_paths(log_probabilities: Sequence[Floats]) -> list[list[int]]:
         back[position, :active] = free[:, None]
         inner = np.where(goes_on, _INNER, _BEGIN)
         back[position, :active, _INNER] = back[position, :active, _END] = inner.T
-        ways = np.take_along_axis(before, back[position, :active].astype(np.int64), axis=1)
-        score[:active] = ways + np.stack([row[position] for row in rows[:active]])
+        scores = np.take_along_axis(before, back[position, :active].astype(np.int64), axis=1)
+        score[:active] = scores + np.stack([row[position] for row in rows[:active]])
     last = (score + _CLOSING).argmax(axis=1)
     paths = {n: _traced(back[: lengths[row], row], int(last[row])) for row, n in enumerate(order)}
     return [paths[n] for n in range(len(paths))]

@@ -273,9 +273,9 @@ class WindowedReader:
         entities: list[Entity] = []
         related: dict[tuple[int, int], float] = {}
         previous: _View | None = None
-        whole = _HALF_PAIR.sub("\ufffd", text)
-        encoded = yield Tokenise(whole)
-        for window, encoding, inner in self._windows(whole, encoded):
+        cleaned = _HALF_PAIR.sub("\ufffd", text)
+        encoded = yield Tokenise(cleaned)
+        for window, encoding, inner in self._windows(cleaned, encoded):
             tokens = np.array([encoding.ids], dtype=np.int64)
             states, tags, assertions = yield Encode(tokens)
             offsets = np.array(encoding.offsets, dtype=np.int64)[inner] + window.start
@@ -316,8 +316,8 @@ class WindowedReader:
             return len(self.tokenizer.encode(fragment, add_special_tokens=False).ids)
 
         for window in windows(text, measure, self.manifest.window, self.manifest.overlap):
-            whole = window.end - window.start == len(text)
-            encoding = encoded if whole else self.tokenizer.encode(window.of(text))
+            is_whole_text = window.end - window.start == len(text)
+            encoding = encoded if is_whole_text else self.tokenizer.encode(window.of(text))
             if (inner := 1 - np.array(encoding.special_tokens_mask)).any():
                 yield window, encoding, np.flatnonzero(inner)
 

@@ -218,8 +218,8 @@ def _places(across: _Axis, down: _Axis, tissue: Tissue, least: float) -> Iterato
 
     Unreadable parts may be tissue: their tiles are kept, so that each is reported as damaged.
     """
-    shown = tissue.mask | tissue.damaged
-    sums = np.pad(np.cumsum(np.cumsum(shown, axis=0), axis=1), ((1, 0), (1, 0)))
+    is_possible = tissue.mask | tissue.damaged
+    sums = np.pad(np.cumsum(np.cumsum(is_possible, axis=0), axis=1), ((1, 0), (1, 0)))
     tops, bottoms = _bounds(down, tissue.scale, tissue.mask.shape[0])
     lefts, rights = _bounds(across, tissue.scale, tissue.mask.shape[1])
     for row, (top, bottom) in enumerate(zip(tops, bottoms, strict=True)):

@@ -83,8 +83,8 @@ def tissue_mask(density: Density, excluded: Mask) -> Mask:
     """Stained and not in `excluded`, with gaps of fat closed and specks and rims removed."""
     smooth = ndimage.uniform_filter(density, (1, 3, 3), mode="nearest")
     stained = (smooth.max(axis=0) - smooth.min(axis=0) > STAIN) & ~excluded
-    whole = _shrunk(_grown(stained, GAP), GAP)
-    firm = _grown(_shrunk(whole, STRAND), STRAND)
+    closed = _shrunk(_grown(stained, GAP), GAP)
+    firm = _grown(_shrunk(closed, STRAND), STRAND)
     return ~_without_small(~_without_small(firm, SPECK), HOLE) & ~excluded
 
 

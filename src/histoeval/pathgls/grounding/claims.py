@@ -1,4 +1,4 @@
-"""What a report claims about its image: each claim with its span and a short visual phrase.
+"""Claims of a report about its image: each with its span and a short visual phrase.
 
 Diagnoses and findings are claims, with descriptors, grade and site in the phrase, and so is a site
 that no asserted diagnosis carries: where the specimen was taken from, not where a tumour came from.

@@ -1,4 +1,4 @@
-"""What an image says of a claim: supported, contradicted, or not known; with known error.
+"""The verdict of an image on a claim: supported, contradicted, or not known; with known error.
 
 The organ of the specimen is decided first, over all patches together: the organ that a report names
 must be likelier than every other that the encoder can tell. What the report says of its tissue is
@@ -147,18 +147,18 @@ class OrganScores(NamedTuple):
     def margin(self, claimed: Iterable[str]) -> OrganMargin:
         own, means = frozenset(claimed), self.means[None]
         plain = organ_margins(means, self.organs, own)
-        less = organ_margins(means, self.organs, own, self.handicaps)
-        return OrganMargin(float(plain[0]), float(less[0]))
+        handicapped = organ_margins(means, self.organs, own, self.handicaps)
+        return OrganMargin(float(plain[0]), float(handicapped[0]))
 
     def agreeing(self, claimed: Iterable[str], margin: float) -> int:
         own, rivals = _sides(self.organs, frozenset(claimed))
         if not rivals:
             return 0
-        less, means = _handicaps(self.organs, self.handicaps), self.means
-        best = max(own, key=lambda n: float(means[n] - less[n]))
+        reductions, means = _handicaps(self.organs, self.handicaps), self.means
+        best = max(own, key=lambda n: float(means[n] - reductions[n]))
         rival = max(rivals, key=means.__getitem__)
-        above = self.cosines[:, best] - less[best] - self.cosines[:, rival]
-        return int((above >= margin - _ROUNDING).sum())
+        lead = self.cosines[:, best] - reductions[best] - self.cosines[:, rival]
+        return int((lead >= margin - _ROUNDING).sum())
 
     def seen(self, claimed: Iterable[str]) -> OrganSeen:
         best = int(self.means.argmax())
@@ -233,9 +233,9 @@ def _nearest(target: str, organs: tuple[str, ...]) -> Iterator[str]:
         depth = site_tree().depth(site) if site_tree().is_a(target, site) else 0
         return site_closeness(target, site), depth
 
-    near = {organ: max(map(nearness, _sites_of(organ)), default=(0.0, 0)) for organ in organs}
-    best = max(near.values(), default=(0.0, 0))
-    yield from (organ for organ in organs if near[organ] == best and best[0] >= _SAME_PLACE)
+    closeness = {organ: max(map(nearness, _sites_of(organ)), default=(0.0, 0)) for organ in organs}
+    best = max(closeness.values(), default=(0.0, 0))
+    yield from (organ for organ in organs if closeness[organ] == best and best[0] >= _SAME_PLACE)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -1,4 +1,4 @@
-"""What grounding needs of an image-text encoder.
+"""Requirements of grounding for an image-text encoder.
 
 An encoder maps image patches and phrases to unit vectors of one space, whose product is their
 cosine. A vector never depends on what else is in the batch.
@@ -67,8 +67,8 @@ def why_unknown(
     encoder: object, kind: Literal["images", "phrases", "slides"], items: Sized
 ) -> list[str | None]:
     """Reason why each item is out of scope, or None; an encoder that cannot tell gives None."""
-    tell: Callable[..., list[str | None]] | None = getattr(encoder, f"unknown_{kind}", None)
-    return tell(items) if tell else [None] * len(items)
+    explain: Callable[..., list[str | None]] | None = getattr(encoder, f"unknown_{kind}", None)
+    return explain(items) if explain else [None] * len(items)
 
 
 def of_length_one(rows: NDArray[np.floating], name: str) -> Vectors:

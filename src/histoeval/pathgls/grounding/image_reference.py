@@ -1,4 +1,4 @@
-"""What the images of a laboratory are like to an encoder: their mean, and how far they lie from it.
+"""The images of a laboratory to an encoder: their mean, and their distances from it.
 
 CLIP models answer anything. From tiles of one's own an encoder gets the centre that phrases are
 compared with, and a distance beyond which an image is unlike all that it was validated on:
@@ -66,19 +66,19 @@ def _spread_of(vectors: NDArray[np.float64]) -> _Spread:
     variances = lengths**2 / max(1, len(vectors) - 1)
     dimension = vectors.shape[1]
     count = min(DIRECTIONS, len(vectors) // 5, dimension - 1)
-    rest = float(variances[count:].sum() / (dimension - count))
-    if rest <= 0:
+    residual = float(variances[count:].sum() / (dimension - count))
+    if residual <= 0:
         raise InputError("the images have equal vectors: give different tiles of several cases")
-    return centre, rows[:count], np.maximum(variances[:count], rest), rest
+    return centre, rows[:count], np.maximum(variances[:count], residual), residual
 
 
 def _distances(vectors: NDArray[np.floating], spread: _Spread) -> NDArray[np.float64]:
     """Distances whose square is 1 on average for images like those that were measured."""
-    centre, directions, variances, rest = spread
+    centre, directions, variances, residual = spread
     moved = vectors.astype(np.float64) - centre
-    along = moved @ directions.T
-    outside = np.maximum((moved**2).sum(axis=1) - (along**2).sum(axis=1), 0.0)
-    squares = (along**2 / variances).sum(axis=1) + outside / rest
+    projected = moved @ directions.T
+    remainder = np.maximum((moved**2).sum(axis=1) - (projected**2).sum(axis=1), 0.0)
+    squares = (projected**2 / variances).sum(axis=1) + remainder / residual
     return np.asarray(np.sqrt(squares / vectors.shape[1]), np.float64)
 
 
@@ -96,7 +96,7 @@ def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> Imag
     left_out = np.concatenate(
         [_distances(rows[folds == n], _spread_of(rows[folds != n])) for n in range(FOLDS)]
     )
-    centre, directions, variances, rest = _spread_of(rows)
+    centre, directions, variances, residual = _spread_of(rows)
     return ImageReference(
         encoder=encoder,
         images=len(rows),
@@ -104,7 +104,7 @@ def measure_images(encoder: str, vectors: Vectors, cases: Sequence[str]) -> Imag
         centre=_numbers(centre),
         directions=tuple(map(_numbers, directions)),
         variances=tuple(variances.tolist()),
-        rest=rest,
+        rest=residual,
         limit=float(np.quantile(left_out, KEPT, method="higher")),
     )
 
@@ -135,7 +135,7 @@ class ReferencedEncoder:
             for distance in self.reference.distances(vectors)
         ]
         own = why_unknown(self.encoder, "images", vectors)
-        return [reason or far for reason, far in zip(own, unlike, strict=True)]
+        return [reason or distant for reason, distant in zip(own, unlike, strict=True)]
 
     def unknown_phrases(self, phrases: Sequence[str]) -> list[str | None]:
         return why_unknown(self.encoder, "phrases", phrases)

@@ -281,11 +281,11 @@ def open_clip_encoder(name: str, device: str | None = None) -> PublishedEncoder:
 
     side = getattr(getattr(model, "visual", None), "image_size", SIZE)
     side = int(side[0] if isinstance(side, list | tuple) else side)
-    shown = architecture.rstrip("/").split("/")[-1].removeprefix(LOCAL)
+    short_name = architecture.rstrip("/").split("/")[-1].removeprefix(LOCAL)
     identity = (
-        f"{shown}@{_weights_hash(model)}/{library}{getattr(module, '__version__', 'unknown')}"
+        f"{short_name}@{_weights_hash(model)}/{library}{getattr(module, '__version__', 'unknown')}"
     )
-    return PublishedEncoder(shown, identity, side, look, read)
+    return PublishedEncoder(short_name, identity, side, look, read)
 
 
 # --- MUSK, whose package registers it with timm ---------------------------------------------------
@@ -333,14 +333,14 @@ def musk_encoder(weights: str, device: str | None = None) -> PublishedEncoder:
 
 def musk_tokens(pieces: Sequence[int]) -> list[int]:
     """The pieces of a phrase as XLM-RoBERTa numbers them, one higher than sentencepiece does."""
-    inside = [piece + 1 if piece else UNKNOWN for piece in pieces[: MUSK_TOKENS - 2]]
-    tokens = [BEGIN, *inside, END]
+    numbers = [piece + 1 if piece else UNKNOWN for piece in pieces[: MUSK_TOKENS - 2]]
+    tokens = [BEGIN, *numbers, END]
     return tokens + [PAD] * (MUSK_TOKENS - len(tokens))
 
 
 def _musk_tokenizer(weights: str, package: Path) -> Path:
-    beside = [] if weights.startswith("hf_hub:") else [Path(weights).parent]
-    for folder in (*beside, package / "models"):
+    folders = [] if weights.startswith("hf_hub:") else [Path(weights).parent]
+    for folder in (*folders, package / "models"):
         if (file := folder / MUSK_TOKENIZER).is_file():
             return file
     raise ModelError(

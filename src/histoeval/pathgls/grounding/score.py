@@ -195,12 +195,12 @@ def _supports(
     patches: _Patches,
     specimen: SpecimenVerdicts | None,
 ) -> Iterator[Support]:
-    together = _best if specimen is None else top_mean
-    heights = compared.heights(together)
+    pool = _best if specimen is None else top_mean
+    heights = compared.heights(pool)
     rows = zip(known_claims, compared.cosines, compared.usual, heights, strict=True)
     for claim, row, usual, height in rows:
         scale = scales[claim.type]
-        decoy_heights = scale.heights(together)
+        decoy_heights = scale.heights(pool)
         curve = calibration_of(patches.encoder, claim.type)
         needed = curve.midpoint if specimen is None else specimen.limits[claim.type].supported
         stands = standing(float(height), decoy_heights)
@@ -240,9 +240,9 @@ def _usual(reasons: Sequence[str | None]) -> str:
 
 
 def _notes(image: EmbeddedImage, parts: Claims, known: int) -> Iterator[str]:
-    outside = sum(reason is not None for reason in image.unknown)
-    if outside:
-        yield f"{outside} of {len(image.unknown)} patches are not known: {_usual(image.unknown)}"
+    unknown = sum(reason is not None for reason in image.unknown)
+    if unknown:
+        yield f"{unknown} of {len(image.unknown)} patches are not known: {_usual(image.unknown)}"
     if known < len(parts.asserted):
         yield f"{len(parts.asserted) - known} of {len(parts.asserted)} claims are not known"
     if parts.uncertain:

@@ -132,7 +132,7 @@ class NamedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpecimenVerdicts:
-    """What an image, over all of its patches, says of the claims of a report."""
+    """Judge the claims of a report by an image, over all of its patches."""
 
     organs: OrganScores
     limits: Limits
@@ -242,9 +242,9 @@ class SpecimenVerdicts:
         return check("undecided", reason)
 
     def of_report(self, supports: Sequence[Support]) -> tuple[GroundingVerdict, str]:
-        whole = self._organ(self.claimed) if self.claimed else None
+        report_judgement = self._organ(self.claimed) if self.claimed else None
         # Organs that are hard to part are judged together: the colon is seen with its appendix.
-        together = (
+        organ_groups = (
             frozenset(
                 o
                 for o in self.claimed
@@ -252,7 +252,7 @@ class SpecimenVerdicts:
             )
             for place in self.places
         )
-        judgements = {organs: self._organ(organs) for organs in together if organs}
+        judgements = {organs: self._organ(organs) for organs in organ_groups if organs}
         sites = [
             _judgement(support) for support in supports if support.claim.type is EntityType.SITE
         ]
@@ -265,16 +265,16 @@ class SpecimenVerdicts:
         is_confirmed = cancer.stated == "malignant" or cancer.verdict == "agrees"
         known_sites = [judgement for judgement in sites if judgement is not None]
         verdict = judge_report(
-            known_sites, lesions, whole, judgements.values(), is_confirmed=is_confirmed
+            known_sites, lesions, report_judgement, judgements.values(), is_confirmed=is_confirmed
         )
         if verdict == "contradicted":
-            if whole is not None and _contradicts(whole):
-                return verdict, self._organ_reason(self.claimed, whole)
+            if report_judgement is not None and _contradicts(report_judgement):
+                return verdict, self._organ_reason(self.claimed, report_judgement)
             if _contradicts(denial):
                 return verdict, DENIED_IN_VAIN
-            against = next(support for support in supports if support.verdict == "contradicted")
-            return verdict, f"{against.claim.phrase}: {against.why}"
-        if whole is None:
+            opposed = next(support for support in supports if support.verdict == "contradicted")
+            return verdict, f"{opposed.claim.phrase}: {opposed.why}"
+        if report_judgement is None:
             return verdict, NO_ORGAN
         for organs, judgement in judgements.items():
             if judgement.verdict != "supported":
@@ -368,9 +368,9 @@ def _places(claims: Claims, organs: tuple[str, ...]) -> list[NamedPlace]:
     and a report of the skin is not of the lung for that.
     """
     arising = [
-        (claim.type, NamedPlace(claim.phrase, near))
+        (claim.type, NamedPlace(claim.phrase, organs_near))
         for claim in claims.asserted
-        if (near := organs_named(claim.phrase, organs)) is not None
+        if (organs_near := organs_named(claim.phrase, organs)) is not None
     ]
     named = [(kind, place) for kind, place in arising if find_places(place.phrase)]
     held = [(kind, place) for kind, place in named if kind is not EntityType.FINDING]

@@ -1,4 +1,4 @@
-"""What rules give: two places of a report that cannot both be right."""
+"""Contradictions that rules give: two places of a report that cannot both be right."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product

@@ -74,8 +74,8 @@ def diagnosis_mentions(
                 continue
             before = re.split(r"[.;:]", text[: match.start])[-1]
             after = re.split(r"[.;:,]", text[match.end :])[0]
-            near = before.split()[-_NEAR_NAME:], after.split()[:_NEAR_NAME]
-            lists = zip(("beside_before", "beside_after"), map(" ".join, near), strict=True)
+            nearby = before.split()[-_NEAR_NAME:], after.split()[:_NEAR_NAME]
+            lists = zip(("beside_before", "beside_after"), map(" ".join, nearby), strict=True)
             is_beside = any(pattern(name).search(words) for name, words in lists)
             if is_beside or is_denied(text, match.start, match.end):
                 continue
@@ -132,8 +132,8 @@ def implied_by(name: DiagnosisMention) -> Iterator[GradeMention]:
 def are_at_odds(one: GradeMention, other: GradeMention) -> bool:
     if one.early != other.early:
         return False
-    alike = GRADE.ids("words", "alike")
-    if one.scheme == other.scheme or (one.scheme in alike and other.scheme in alike):
+    similar = GRADE.ids("words", "alike")
+    if one.scheme == other.scheme or (one.scheme in similar and other.scheme in similar):
         return not one.levels & other.levels
     return not one.tiers & other.tiers
 
@@ -162,17 +162,17 @@ def _tiers(grade: Grade) -> frozenset[str]:
 def _is_given(mention: ReportMention[str]) -> bool:
     """True if a grade is affirmed, of the whole, and not one of several."""
     before = re.split(r"[;:]|\bbut\b|\bno special type\b", mention.before)[-1]
-    near = " ".join(re.split(r"[,;(.]", mention.after)[0].split()[:_NEAR_GRADE])
+    nearby = " ".join(re.split(r"[,;(.]", mention.after)[0].split()[:_NEAR_GRADE])
     start = mention.span.start - mention.passage.start
-    rest = re.split(r"[.;]", mention.after)[0][:_NEAR_CHARS]
+    remainder = re.split(r"[.;]", mention.after)[0][:_NEAR_CHARS]
     if (
         GRADE.has(before, "words", "not_given")
         or is_denied(mention.passage.text, start, start + len(mention.span.text))
-        or not (asserts_now(mention.before) and asserts_now(rest))
+        or not (asserts_now(mention.before) and asserts_now(remainder))
     ):
         return False
     last = re.split(r"[,(]", before)[-1]
-    return not (GRADE.has(last, "words", "part") or GRADE.has(near, "words", "part_after"))
+    return not (GRADE.has(last, "words", "part") or GRADE.has(nearby, "words", "part_after"))
 
 
 def _is_early(mention: ReportMention[str], grade: Grade) -> bool | None:
@@ -181,8 +181,8 @@ def _is_early(mention: ReportMention[str], grade: Grade) -> bool | None:
         return True
     in_situ = is_of_early_lesion(mention.clause)
     if in_situ and GRADE.has(mention.clause, "words", "invasive"):
-        near = " ".join(mention.after.split()[:_NEAR_GRADE])
-        return True if is_of_early_lesion(near) else None
+        nearby = " ".join(mention.after.split()[:_NEAR_GRADE])
+        return True if is_of_early_lesion(nearby) else None
     return in_situ
 
 

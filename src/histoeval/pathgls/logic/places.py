@@ -1,4 +1,4 @@
-"""Whether two sentences are about two places, and so cannot contradict each other."""
+"""Sentences about two places, which cannot contradict each other."""
 
 import re
 from functools import lru_cache

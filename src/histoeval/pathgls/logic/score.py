@@ -92,15 +92,17 @@ def logic_of(report: Report, entailer: Entailer, *, top: Top = DEFAULT_TOP) -> L
     stated = [statements_of(specimen) for specimen in specimens]
     pairs = [pair for statements in stated for pair in pairs_of(statements)]
     broken = broken_rules(specimens)
-    whole = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
+    whole_pairs = [pair for specimen in specimens for pair in sentence_pairs(specimen)]
     signature = signature_of(entailer, top)
-    if not pairs and not broken and not whole:
-        alone = Logic(value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature)
-        return alone if any(stated) else _NO_STATEMENT
+    if not pairs and not broken and not whole_pairs:
+        by_rules = Logic(value=1.0, pairs=0, top=0, notes=(_RULES_ALONE,), signature=signature)
+        return by_rules if any(stated) else _NO_STATEMENT
     ruled = [_Judged(contradiction, _places(contradiction, passages)) for contradiction in broken]
-    ruled += _at_odds(whole, {verdict.places for verdict in ruled}, entailer)
+    ruled += _at_odds(whole_pairs, {verdict.places for verdict in ruled}, entailer)
     settled_places = {verdict.places for verdict in ruled}
-    remaining = [pair for pair in pairs[:MAX_PAIRS] or whole if pair.places not in settled_places]
+    remaining = [
+        pair for pair in pairs[:MAX_PAIRS] or whole_pairs if pair.places not in settled_places
+    ]
     k = top.of(len(ruled) + len(remaining))
     judged = [
         *ruled,
@@ -151,9 +153,9 @@ def _at_odds(
 ) -> list[_Judged]:
     """Sentences that contradict each other as they stand, by the model; they count like a rule."""
     open_ = [pair for pair in pairs if pair.places not in settled]
-    forth = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
+    answers = entailer.judge([NliPair(p.first.text, p.second.text) for p in open_])
     judged = []
-    for pair, answer in zip(open_, forth, strict=True):
+    for pair, answer in zip(open_, answers, strict=True):
         if _of_sentences((answer.contradiction + 1) / 2, pair) <= _LIKELY:
             continue
         (back,) = entailer.judge([NliPair(pair.second.text, pair.first.text)])

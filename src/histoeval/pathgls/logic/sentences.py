@@ -60,7 +60,7 @@ class ReportSentence:
 
     @property
     def is_conclusion(self) -> bool:
-        """Also true if it names site and procedure and then the diagnosis."""
+        """True if it concludes, or names site and procedure and then the diagnosis."""
         return self.concludes or bool(_HEAD.match(self.text))
 
     def has(self, *lists: str) -> bool:
@@ -161,15 +161,15 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
             start, end = max(sentence.start, section.start), min(sentence.end, section.end)
             if section.kind != _PART:
                 start = max(start, min(section.body_start, end))
-            inside = [start, *(cut for cut in cuts if start < cut < end), end]
-            for at, until in pairwise(inside):
-                whole = text[at:until].strip()
-                begin = text.index(whole, at)
+            borders = [start, *(cut for cut in cuts if start < cut < end), end]
+            for at, until in pairwise(borders):
+                content = text[at:until].strip()
+                begin = text.index(content, at)
                 replaced = any(a < until and begin < b for a, b in old)
-                if whole and not replaced:
+                if content and not replaced:
                     part = _part_at(begin, parts) if parts else label
                     kind = _kind(section, text, begin)
-                    yield ReportSentence(begin, begin + len(whole), whole, part, kind)
+                    yield ReportSentence(begin, begin + len(content), content, part, kind)
 
 
 def _part_at(position: int, parts: Sequence[SpecimenText]) -> str:
@@ -227,7 +227,7 @@ def _kind(section: Section, text: str, start: int) -> str:
 
 
 def _by_side(passages: Sequence[ReportSentence]) -> list[ReportSentence]:
-    """In a report that returns to both sides, each side is a specimen."""
+    """Make each side a specimen, in a report that returns to both sides."""
     sides = [side_of(passage.text) for passage in passages]
     count = Counter(side for side in sides if side)
     has_both_sides = min(count[Side.LEFT], count[Side.RIGHT]) >= _SIDED_OFTEN

@@ -1,4 +1,4 @@
-"""What a report states of one specimen, in terms that can be compared.
+"""Statements of a report on one specimen, in terms that can be compared.
 
 Facts are sorted by the sentences that they stand in. A finding is affirmed or denied only where the
 reader and the words around it agree on that; uncertain ones are not here at all. What rules ask of
@@ -262,11 +262,11 @@ class _Reading:
             entities = tuple(e for e in stained if passage.start <= e.start < passage.end)
             if not entities:
                 continue
-            alone = self.report.model_copy(update={"entities": entities, "relations": ()})
+            marker_report = self.report.model_copy(update={"entities": entities, "relations": ()})
             linked = {
                 position: tails.get(entity.start, []) for position, entity in enumerate(entities)
             }
-            for key, sited in markers_of(alone, linked, self.scope).items():
+            for key, sited in markers_of(marker_report, linked, self.scope).items():
                 before = self.report.text[passage.start : sited.entity.start]
                 result = _NEGATIVE if _LACKS.search(before) else sited.value
                 if result is not None and result.tested:

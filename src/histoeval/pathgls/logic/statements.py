@@ -135,8 +135,8 @@ def _written(finding: ReportMention[FindingFact]) -> str:
         )
     if finding.value.entity.assertion == Assertion.ABSENT:
         return f"There is no {name}."
-    whole = finding.denied or " is " in name or " are " in name
-    return f"{name[:1].upper()}{name[1:]}." if whole else f"There is {name}."
+    is_sentence = finding.denied or " is " in name or " are " in name
+    return f"{name[:1].upper()}{name[1:]}." if is_sentence else f"There is {name}."
 
 
 def _markers(specimen: Specimen) -> Iterator[Statement]:
@@ -402,8 +402,12 @@ def _denies_another(text: str, other_text: str) -> bool:
 def _about(passage: ReportSentence) -> frozenset[str]:
     """A stage is about the lesion and its nodes."""
     nodes, margins, stage = map(passage.has, ("node_word", "margin_word", "stage_word"))
-    about = {_NODES: nodes or stage, _MARGINS: margins, _LESION: stage or not (nodes or margins)}
-    return frozenset(name for name, is_about in about.items() if is_about)
+    conditions = {
+        _NODES: nodes or stage,
+        _MARGINS: margins,
+        _LESION: stage or not (nodes or margins),
+    }
+    return frozenset(name for name, is_about in conditions.items() if is_about)
 
 
 def _topics(passage: ReportSentence, specimen: Specimen) -> Sequence[tuple[str, str]]:

@@ -118,7 +118,7 @@ class Policy(Noun):
     reject_below: Share
     floors: Floors = Floors()
     claims_known: Share = 0.0
-    """Where the encoder knows a smaller share of the claims, nothing is deployed by the others."""
+    """Below this share of claims known to the encoder, nothing is deployed by the others."""
     reject_if: RejectIf = RejectIf()
     meaning: Meaning | None = None
 
@@ -165,8 +165,8 @@ def read_policy(named: Path | str = WITH_ENDPOINT) -> Policy:
     except ValidationError as error:
         fault = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
         line = written.line_of(fault["loc"])
-        where = f"{home}, line {line}," if line is not None else f"{home}"
-        raise InputError(f"the policy {where} cannot be used: {_explained(fault)}") from error
+        location = f"{home}, line {line}," if line is not None else f"{home}"
+        raise InputError(f"the policy {location} cannot be used: {_explained(fault)}") from error
 
 
 _SECTIONS: dict[str, type[Noun]] = {"reject_if": RejectIf, "meaning": Meaning}
@@ -192,9 +192,9 @@ def _explained(fault: Mapping[str, Any]) -> str:
         return f"{key} is missing: write {_wanted(path)}"
     is_text = path == ["name"] or path[0] == "meaning"
     quotes = ", without quotes" if isinstance(fault["input"], str) and not is_text else ""
-    shown = str(yaml.safe_dump(fault["input"], default_flow_style=True, width=math.inf)).strip()
-    shown = shown.removesuffix("...").strip()
-    return f"{key} is {shown}: write {_wanted(path)}{quotes}"
+    value = str(yaml.safe_dump(fault["input"], default_flow_style=True, width=math.inf)).strip()
+    value = value.removesuffix("...").strip()
+    return f"{key} is {value}: write {_wanted(path)}{quotes}"
 
 
 def _wanted(path: Sequence[str]) -> str:

@@ -194,8 +194,10 @@ class LabelledReports(NamedTuple):
     cases: Positions
 
     def only(self, rows: Positions) -> LabelledReports:
-        wrong = None if self.wrong is None else self.wrong[rows]
-        return LabelledReports(self.dimensions[rows], self.goodness[rows], wrong, self.cases[rows])
+        is_wrong = None if self.wrong is None else self.wrong[rows]
+        return LabelledReports(
+            self.dimensions[rows], self.goodness[rows], is_wrong, self.cases[rows]
+        )
 
     @property
     def known(self) -> Numbers:
@@ -286,8 +288,8 @@ def choose(
         raise InputError("in no fold do the labels differ: more labelled reports are needed")
     means = np.round(np.nan_to_num(scored, nan=-1.0).mean(axis=0), DIGITS)
     best = np.flatnonzero(means == means.max())
-    far = np.abs(weights[best] - np.array(PAPER.numbers)).sum(axis=1)
-    return int(best[np.argmin(np.round(far, DIGITS))])
+    distances = np.abs(weights[best] - np.array(PAPER.numbers)).sum(axis=1)
+    return int(best[np.argmin(np.round(distances, DIGITS))])
 
 
 def tune(

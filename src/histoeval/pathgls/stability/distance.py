@@ -180,12 +180,12 @@ def _line(error: Mapping[str, Any]) -> str:
         phrase, assertion = " ".join(mention["text"].split()), mention["assertion"]
         return f"'{phrase}'" if assertion == "present" else f"'{phrase}' ({assertion})"
 
-    before, now = quoted(error["reference"]), quoted(error["candidate"])
-    if before is None:
-        return f"new: {now}"
-    if now is None:
-        return f"gone: {before}"
-    return f"{before} became {now} ({str(error['kind']).replace('_', ' ')})"
+    reference, candidate = quoted(error["reference"]), quoted(error["candidate"])
+    if reference is None:
+        return f"new: {candidate}"
+    if candidate is None:
+        return f"gone: {reference}"
+    return f"{reference} became {candidate} ({str(error['kind']).replace('_', ' ')})"
 
 
 def _bounded(distance: float) -> float:

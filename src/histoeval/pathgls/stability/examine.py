@@ -141,12 +141,12 @@ def write_all(
         texts, notes = parts
         if merge is None or len(texts) == 1:
             reports.append(TileReport("\n\n".join(texts), notes))
-        elif isinstance(whole := next(merged), Problem):
-            message = f"when reports on tiles were merged: {whole.message}"
-            reports.append(Problem(whole.code, message))
+        elif isinstance(combined := next(merged), Problem):
+            message = f"when reports on tiles were merged: {combined.message}"
+            reports.append(Problem(combined.code, message))
         else:
-            cut = (f"{draft.name}: the merged report hit the token limit",) if whole.cut else ()
-            reports.append(TileReport(whole.text, (*notes, *cut)))
+            cut = (f"{draft.name}: the merged report hit the token limit",) if combined.cut else ()
+            reports.append(TileReport(combined.text, (*notes, *cut)))
     return reports
 
 
@@ -268,11 +268,11 @@ def reports_for(
         text = attack_of(attack, task, context, examination.seed, key)
         drafts.append(draft(attack.name, text, views[NEUTRAL], examination, attack))
     attacked = write_all(drafts, model, examination.merge)
-    under = {view.name: report for view, report in zip(drafts, attacked, strict=True)}
+    under_attack = {view.name: report for view, report in zip(drafts, attacked, strict=True)}
     notes = [note for view in views.values() for note in view.notes]
     notes += neutral.notes if isinstance(neutral, TileReport) else ()
     texts: dict[str, str] = {}
-    for name, written in (unattacked | under).items():
+    for name, written in (unattacked | under_attack).items():
         if isinstance(written, Problem):
             return Problem(written.code, f"under the attack '{name}': {written.message}")
         texts[name] = written.text
@@ -280,7 +280,7 @@ def reports_for(
     return Reports(
         neutral if isinstance(neutral, Problem) else neutral.text,
         tuple((name, texts[name]) for name in unattacked),
-        tuple((name, texts[name]) for name in under),
+        tuple((name, texts[name]) for name in under_attack),
         tuple(dict.fromkeys(notes)),
     )
 
@@ -297,32 +297,32 @@ def draft(
     examination: Examination,
     instruction: Instruction | None = None,
 ) -> TileReportDraft:
-    shown = [encoded(view.pixels, examination.form) for view in views.shown]
+    pictures = [encoded(view.pixels, examination.form) for view in views.shown]
     instruction = instruction or examination.neutral
-    return TileReportDraft(name, tuple(Ask(instruction, text, (picture,)) for picture in shown))
+    return TileReportDraft(name, tuple(Ask(instruction, text, (picture,)) for picture in pictures))
 
 
 def _shown(image: Path | str, examination: Examination) -> dict[str, ImageViews] | Problem:
     views = views_in(image, examination)
     if isinstance(views, Problem):
         return views
-    shown = {NEUTRAL: views}
+    views_by_name = {NEUTRAL: views}
     for number in range(examination.stains):
         stained = restained(views, examination.seed + number, Path(image).name)
         if isinstance(stained, Problem):
             return stained
-        shown[STAIN if not number else f"{STAIN}_{number + 1}"] = stained
-    return shown
+        views_by_name[STAIN if not number else f"{STAIN}_{number + 1}"] = stained
+    return views_by_name
 
 
 def _repeated(original: str, neutral: str | Problem, distance: Distance) -> str:
     if isinstance(neutral, Problem):
         return f"asked anew without an attack, the model gave no report: {neutral.message}"
-    far = distance.between(original, neutral)
-    if isinstance(far, Problem):
-        reason = f"what cannot be compared: {far.message}"
+    moved = distance.between(original, neutral)
+    if isinstance(moved, Problem):
+        reason = f"what cannot be compared: {moved.message}"
         return f"asked anew without an attack, the model wrote {reason}"
     return (
-        f"asked anew without an attack, the model's report lies {far:.2f} from the given one; "
+        f"asked anew without an attack, the model's report lies {moved:.2f} from the given one; "
         "where that is far, the given one was written with another prompt: name that prompt"
     )

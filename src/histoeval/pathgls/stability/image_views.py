@@ -71,20 +71,20 @@ def restained(views: ImageViews, seed: int, key: str) -> ImageViews | Problem:
 
     factors = Factors(*map(_strong, draw_factors(seed, key)))
     common = _stains([view.pixels for view in views.shown], views.white)
-    shown: list[View] = []
+    restained_views: list[View] = []
     skipped: dict[str, str] = {}
     for view in views.shown:
         stains = _stains([view.pixels], views.white) if isinstance(common, str) else common
         if isinstance(stains, str):
             skipped[view.name] = stains
         else:
-            shown.append(View(view.name, restain(view.pixels, stains, factors)))
-    if not shown:
+            restained_views.append(View(view.name, restain(view.pixels, stains, factors)))
+    if not restained_views:
         reason = next(iter(skipped.values()))
         return Problem("no_stain", f"the stain cannot be perturbed: {reason}")
     notes = [f"stains multiplied by {factors.first:.3f} and {factors.second:.3f}"]
     notes += [f"{name} could not be restained and was skipped: {skipped[name]}" for name in skipped]
-    return ImageViews(tuple(shown), views.white, tuple(notes))
+    return ImageViews(tuple(restained_views), views.white, tuple(notes))
 
 
 def encoded(pixels: Pixels, form: Form) -> bytes:
@@ -106,16 +106,16 @@ def _views(slide: Slide, request: TileRequest, look: Look) -> ImageViews | Probl
     from histoeval.slides.tissue import BLACK, white_of
 
     if max(slide.width, slide.height) <= PICTURE:
-        whole = slide.region(0, 0, 0, slide.width, slide.height)
+        picture = slide.region(0, 0, 0, slide.width, slide.height)
     elif look == "overview":
-        whole = np.asarray(make_thumbnail(slide, LONGEST))
+        picture = np.asarray(make_thumbnail(slide, LONGEST))
     else:
         return _tiles(slide, request)
-    if whole.max() < BLACK:
+    if picture.max() < BLACK:
         return Problem("image_unusable", f"{slide.path.name}: all of it is black")
-    if (whole == whole[0, 0]).all():
+    if (picture == picture[0, 0]).all():
         return Problem("image_unusable", f"{slide.path.name}: all of it has one colour")
-    pixels, notes = _fitting(whole)
+    pixels, notes = _fitting(picture)
     return ImageViews((View("whole", pixels),), white_of(pixels), (*slide.notes, *notes))
 
 
@@ -162,8 +162,8 @@ def _stains(pictures: list[Pixels], white: White) -> Stains | str:
     from histoeval.slides.stain import find_stains, pooled
 
     try:
-        every = 1 if len(pictures) == 1 else 16
-        return find_stains(pooled(pictures, every).reshape(-1, 1, 3), white=white)
+        step = 1 if len(pictures) == 1 else 16
+        return find_stains(pooled(pictures, step).reshape(-1, 1, 3), white=white)
     except InputError as error:
         return str(error)
 

@@ -37,17 +37,17 @@ def stability_of(
     """Equation (3), with the mean over attacks of a kind; `pins` say how the reports were made."""
     if gap := _gap(original, augmented, attacked):
         return gap
-    if isinstance(alone := distance.between(original, original), Problem):
+    if isinstance(own_distance := distance.between(original, original), Problem):
         # A report that states nothing, such as a refusal, would be as stable as can be.
-        return Problem(alone.code, "the original report states nothing that can be compared")
+        return Problem(own_distance.code, "the original report states nothing that can be compared")
     attacks = [(VISUAL, *entry) for entry in augmented] + [(SEMANTIC, *entry) for entry in attacked]
     shifts: list[Shift] = []
     for kind, name, report in attacks:
-        far = distance.between(original, report)
-        if isinstance(far, Problem):
-            return Problem(far.code, f"under the attack '{name}': {far.message}")
+        moved = distance.between(original, report)
+        if isinstance(moved, Problem):
+            return Problem(moved.code, f"under the attack '{name}': {moved.message}")
         changed = distance.changed(original, report)
-        shifts.append(Shift(attack=name, kind=kind, distance=far, report=report, changed=changed))
+        shifts.append(Shift(attack=name, kind=kind, distance=moved, report=report, changed=changed))
     by_kind = [[s.distance for s in shifts if s.kind == kind] for kind in (VISUAL, SEMANTIC)]
     value, lowest = equation_3(*map(fmean, by_kind)), equation_3(*map(max, by_kind))
     furthest = max(shifts, key=lambda shift: shift.distance)

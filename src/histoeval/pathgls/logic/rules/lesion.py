@@ -49,15 +49,15 @@ def diagnosis(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _was_named(later: DiagnosisMention, first: DiagnosisMention, specimen: Specimen) -> bool:
-    before = {
+    earlier_ids = {
         match.id
         for passage in specimen.passages
         if passage.start < later.passage.start
         for match in find_diagnoses(passage.text)
     }
     tree, id_ = diagnosis_tree(), later.concept.id
-    kinds = any(tree.is_a(earlier, id_) for earlier in before)
-    specific = before - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
+    kinds = any(tree.is_a(earlier, id_) for earlier in earlier_ids)
+    specific = earlier_ids - listed("umbrellas") - tree.ancestors(first.concept.id).keys()
     return kinds or any(tree.is_a(id_, earlier) for earlier in specific)
 
 
@@ -238,8 +238,8 @@ def _signs(kind: str) -> list[tuple[Mapping[str, Any], re.Pattern[str], re.Patte
     """Things that are seen or denied, each with its words, and those by which it says nothing."""
     signs = []
     for row in APPEARANCE.entry(kind):
-        unless = any_of(row["unless"], literal=True) if "unless" in row else None
-        signs.append((row, any_of(row["words"]), unless))
+        exception = any_of(row["unless"], literal=True) if "unless" in row else None
+        signs.append((row, any_of(row["words"]), exception))
     return signs
 
 
@@ -273,13 +273,13 @@ def appearance(specimen: Specimen) -> Iterator[Contradiction]:
 def _against(
     passage: ReportSentence, final: Sequence[DiagnosisMention], specimen: Specimen
 ) -> Iterator[Contradiction]:
-    whole = " ".join(sentence.text for sentence in specimen.passages)
+    report_text = " ".join(sentence.text for sentence in specimen.passages)
     for kind in ("seen", "denied"):
-        for row, words, unless in _signs(kind):
+        for row, words, exception in _signs(kind):
             match = words.search(passage.text)
             if not match or (kind == "seen" and is_denied(passage.text, *match.span())):
                 continue
-            if unless and unless.search(whole):
+            if exception and exception.search(report_text):
                 continue
             if all(_is_against(row, name.concept) for name in final):
                 reason = f"{match.group()} does not go with {final[0].span.text}"

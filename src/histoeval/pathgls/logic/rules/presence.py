@@ -37,7 +37,7 @@ _MIN_WORDS = 4  # fewer words than this are no sentence of their own
 
 def presence(specimen: Specimen) -> Iterator[Contradiction]:
     local = listed("local_findings")
-    whole = [
+    general = [
         finding
         for finding in specimen.findings
         if finding.value.id not in local
@@ -48,8 +48,8 @@ def presence(specimen: Specimen) -> Iterator[Contradiction]:
         and finding.denied == (finding.value.entity.assertion == Assertion.ABSENT)
         and not (finding.denied and "component" in finding.clause.lower())
     ]
-    same = _same_finding if specimen.is_prose else _same_name
-    for yes, no in both_ways(whole, same):
+    are_same = _same_finding if specimen.is_prose else _same_name
+    for yes, no in both_ways(general, are_same):
         name = findings()[str(yes.value.id)].name
         yield clash("presence", yes, no, f"{name} is both affirmed and denied")
 
@@ -81,8 +81,8 @@ def denial(specimen: Specimen) -> Iterator[Contradiction]:
     mentions = []
     for mention in specimen.diagnoses:
         # Of what is made, its own name may hold such a word: the name is left aside.
-        around = mention.passage.text if mention.denied else f"{mention.before} {mention.after}"
-        if pattern("elsewhere").search(around):
+        context = mention.passage.text if mention.denied else f"{mention.before} {mention.after}"
+        if pattern("elsewhere").search(context):
             continue
         if not mention.denied or (
             _denies_all(mention, specimen) and not specimen.is_of_a_grade(mention)
@@ -108,10 +108,10 @@ def _names_a_part(passage: ReportSentence, specimen: Specimen) -> bool:
     """True if a sentence is about some place, and not about the organ as a whole."""
     entities = [e.value for e in specimen.entities if e.passage == passage]
     sites = [e.text for e in entities if e.type == EntityType.SITE]
-    whole = len(specimen.organs) == 1 and not side_of(passage.text)
-    whole = whole and not passage.has("part_of_organ")
+    is_whole_organ = len(specimen.organs) == 1 and not side_of(passage.text)
+    is_whole_organ = is_whole_organ and not passage.has("part_of_organ")
     named = all({organ_of(m.id) for m in find_sites(s)} & specimen.organs for s in sites)
-    return not (whole and named) if sites else bool(find_sites(passage.text))
+    return not (is_whole_organ and named) if sites else bool(find_sites(passage.text))
 
 
 def _is_denied_by(asserted: Diagnosis, denied: Diagnosis) -> bool:

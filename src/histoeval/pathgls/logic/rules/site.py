@@ -85,7 +85,7 @@ def side(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
-    """In prose on one paired organ: two sentences on the tumour, each on one side."""
+    """Contradictions in prose on one paired organ: two sentences on the tumour, one a side."""
     paired = len(specimen.organs) == 1 and specimen.organs <= listed("paired")
     if not specimen.is_prose or not paired or specimen.has_several_tumours:
         return
@@ -108,7 +108,7 @@ def _on_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
-    """In prose on one organ: sent from one side, and called by the other one later."""
+    """Contradictions in prose on one organ: sent from one side, later called by the other."""
     sent_side = side_of(specimen.passages[0].text)
     if not specimen.is_prose or len(specimen.organs) > 1 or sent_side not in _OPPOSITE:
         return
@@ -119,9 +119,9 @@ def _called_by_the_other_side(specimen: Specimen) -> Iterator[Contradiction]:
     for passage in specimen.passages[1:]:
         again = next(_mentioned_again(passage), None)
         if again and not passage.has("beyond") and again[1] != sent_side:
-            later = passage.at(*again[0])
-            reason = f"{later.span.text}, in a specimen of the {sent_side}"
-            yield clash("side", first, later, reason)
+            later_mention = passage.at(*again[0])
+            reason = f"{later_mention.span.text}, in a specimen of the {sent_side}"
+            yield clash("side", first, later_mention, reason)
 
 
 def _named(passage: ReportSentence, side: SideMention) -> ReportMention[str]:
@@ -133,8 +133,8 @@ def _mentioned_again(passage: ReportSentence) -> Iterator[tuple[tuple[int, int],
     """Mentions of what was sent, or of the lesion, again with its side: this left kidney."""
     for side in written_sides(passage.text):
         before = passage.text[: side.start]
-        for lead, rest in ((_THIS, _NEXT_WORD), (_THE, _LESION)):
-            first, last = lead.search(before), rest.match(passage.text, side.end)
+        for lead, follower in ((_THIS, _NEXT_WORD), (_THE, _LESION)):
+            first, last = lead.search(before), follower.match(passage.text, side.end)
             if first and last:
                 yield (first.start(), last.end()), side.side
 
@@ -291,8 +291,8 @@ def is_organ(id_: str) -> bool:
 
 @cache
 def are_far(one: str, other: str) -> bool:
-    together = ORGAN.entry("organs", "together")
-    return not contains(one, other) and not any(one in near and other in near for near in together)
+    groups = ORGAN.entry("organs", "together")
+    return not contains(one, other) and not any(one in near and other in near for near in groups)
 
 
 # --- a tumour at a site where it does not arise ---------------------------------------------------

@@ -242,9 +242,9 @@ def _in_words(specimen: Specimen) -> Iterator[Contradiction]:
         return
     for stage in specimen.stages:
         n = stage.value.n or ""
-        every = [status for status in free if not status.value and not _are_some(status.passage)]
-        against = involved if n == "0" else every if n[:1] in _INVOLVED else []
-        for status in () if stage.passage.has("few_cells") else against:
+        general = [status for status in free if not status.value and not _are_some(status.passage)]
+        opposed = involved if n == "0" else general if n[:1] in _INVOLVED else []
+        for status in () if stage.passage.has("few_cells") else opposed:
             if status.passage != stage.passage:
                 yield clash(_RULE, stage, status, f"{stage.span.text}, but {status.span.text}")
 

@@ -94,9 +94,9 @@ def grade_in_words(specimen: Specimen) -> Iterator[Contradiction]:
         return
     # A lesion with a grading of its own is not graded by the usual words.
     is_apart = _is_any_of(GRADE.ids("words", "apart"), specimen)
-    alike = GRADE.ids("words", "alike")
+    schemes = GRADE.ids("words", "alike")
     mentions = gradings(specimen.passages)
-    stated = [mention for mention in mentions if not (is_apart and mention.scheme in alike)]
+    stated = [mention for mention in mentions if not (is_apart and mention.scheme in schemes)]
     by_name = [implied for name in specimen.names if name.settled for implied in implied_by(name)]
     for first, second in combinations([*stated, *by_name], 2):
         if _may_differ(first, second) and are_at_odds(first, second) and _is_same(second):
@@ -138,9 +138,9 @@ def _otherwise_described(
         if ranks is None or graded.levels & {*ranks} or (of and not _is_any_of(of, specimen)):
             continue
         match = words.search(passage.text)
-        rest = passage.text.replace(match.group(), " ") if match else ""
+        remainder = passage.text.replace(match.group(), " ") if match else ""
         denied = match is not None and is_denied(passage.text, *match.span())
-        if match and not denied and not pattern("partly").search(rest):
+        if match and not denied and not pattern("partly").search(remainder):
             yield passage.found(match)
     for row in GRADE.entry("share"):
         match = _share_of(row["of"], passage)
@@ -193,7 +193,7 @@ def size(specimen: Specimen) -> Iterator[Contradiction]:
 
 
 def _is_of_tumour(measured: ReportMention[Measurement], specimen: Specimen) -> bool:
-    """In prose: a size that stands behind the name of the tumour, and is no distance."""
+    """True for a size in prose that stands behind the tumour's name and is no distance."""
     is_named = any(
         mention.passage == measured.passage
         and (
@@ -234,7 +234,7 @@ def _stages_differ(first: Stage, second: Stage) -> bool:
 
 
 def stage_as_described(specimen: Specimen) -> Iterator[Contradiction]:
-    """In prose on one tumour: its size or depth in another sentence stands for a higher stage."""
+    """A stage in prose on one tumour whose size or depth, as described, means a higher one."""
     text = " ".join(passage.text for passage in specimen.passages).lower()
     organ = organ_at(text)
     if organ is None or not specimen.is_of_one_lesion or specimen.has_several_tumours:

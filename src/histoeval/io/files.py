@@ -175,12 +175,12 @@ def open_records(records: Iterable[Mapping[str, object]]) -> OpenedTable:
     Its hash is of their content; a value that JSON does not know counts by its type.
     """
     rows: list[object] = list(records)
-    read = partial(_read_memory, rows)
+    reader = partial(_read_memory, rows)
     digest = hashlib.sha256()
     for row in rows:
         line = json.dumps(row, default=lambda value: type(value).__name__)
         digest.update(f"{line}\n".encode())
-    table = RecordTable(columns_of(read(()), RECORDS, most=len(rows)), read)
+    table = RecordTable(columns_of(reader(()), RECORDS, most=len(rows)), reader)
     return opened("records", "memory", table, Survey(0, digest.hexdigest()))
 
 
@@ -241,9 +241,9 @@ class TableSource(OpenedTable, ABC, Generic[L, Row]):
         }
 
     def rows(self) -> Iterator[Row]:
-        seen = SeenNames()
+        seen_names = SeenNames()
         for record in self.table.read(self.layout.columns):
-            yield from self.rows_of(record, record.values or {}, seen)
+            yield from self.rows_of(record, record.values or {}, seen_names)
 
     @abstractmethod
     def rows_of(

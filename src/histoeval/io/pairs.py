@@ -310,7 +310,7 @@ def _notes(system: str, matches: IdMatches) -> Iterator[str]:
     example = next(iter(matches.near.items()), ("", ""))
     renamings = f"{len(matches.near):,}, for example {example[0]!r} for {example[1]!r}"
     strangers = [line.id for line in matches.strangers if line.id not in matches.near]
-    broken = [line.problem.message for line in matches.broken if line.problem is not None]
+    unusable_rows = [line.problem.message for line in matches.broken if line.problem is not None]
     if matches.renamed:
         yield f"{system}: ids taken for those of the truth: {renamings}"
     elif matches.near:
@@ -319,7 +319,10 @@ def _notes(system: str, matches: IdMatches) -> Iterator[str]:
             f"{system}: ids that differ from those of the truth only in ending, case, spaces or "
             f"zeros, and are not scored: {renamings}" + (option and f"; to accept them: {option}")
         )
-    for title, examples in (("ids that the references lack", strangers), ("unusable rows", broken)):
+    for title, examples in (
+        ("ids that the references lack", strangers),
+        ("unusable rows", unusable_rows),
+    ):
         if examples:
             yield (
                 f"{system}: {title}, which are not scored: {len(examples):,}, for example: "

@@ -126,8 +126,8 @@ def _open_folder(path: Path, encoding: str | None) -> OpenedTable:
     joint_survey = joined(
         (table.name, table) for table in tables.values() if not isinstance(table, Problem)
     )
-    read = partial(_read_exports, tables)
-    table = RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
+    reader = partial(_read_exports, tables)
+    table = RecordTable((TEXT,), reader, keyed=True, half_character="not_utf8")
     return opened(name, "folder", table, joint_survey, files=tuple(tables))
 
 

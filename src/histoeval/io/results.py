@@ -53,8 +53,8 @@ class ResultFolder(RowStore[ResultRow]):
             raise SettingError(
                 f"rows cannot be written as {form!r}; choose one of {', '.join(FORMS)}"
             )
-        read, verb = ResultRow.model_validate_json, "score or judge"
-        super().__init__(path, read, folder=SCORES, verb=verb, form=form)
+        read_row, verb = ResultRow.model_validate_json, "score or judge"
+        super().__init__(path, read_row, folder=SCORES, verb=verb, form=form)
 
 
 def result_folder(output: str | Path | None, form: str | None) -> ResultFolder | None:

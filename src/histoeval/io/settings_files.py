@@ -114,22 +114,22 @@ def _parsed(text: str, name: str) -> YamlFile:
         loader.dispose()
 
 
-def _keys(node: Any, key_path: KeyPath, seen: set[int]) -> Iterator[tuple[KeyPath, Any]]:
+def _keys(node: Any, key_path: KeyPath, seen_nodes: set[int]) -> Iterator[tuple[KeyPath, Any]]:
     """Yield all keys and items below a node; aliased nodes come once."""
-    if id(node) in seen:
+    if id(node) in seen_nodes:
         return
-    seen.add(id(node))
+    seen_nodes.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 child_path = (*key_path, str(key.value))
                 yield child_path, key
-                yield from _keys(value, child_path, seen)
+                yield from _keys(value, child_path, seen_nodes)
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             child_path = (*key_path, str(number))
             yield child_path, item
-            yield from _keys(item, child_path, seen)
+            yield from _keys(item, child_path, seen_nodes)
 
 
 _SHORT = Repr()

@@ -201,8 +201,10 @@ def match_ids(
     }
     if loose:
         reports |= {meant_id: strangers.pop(name) for name, meant_id in near_ids.items()}
-    broken = [line for line in lines if line.problem is not None]
-    return IdMatches(reports, list(strangers.values()), broken, near_ids, near_ids if loose else {})
+    broken_lines = [line for line in lines if line.problem is not None]
+    return IdMatches(
+        reports, list(strangers.values()), broken_lines, near_ids, near_ids if loose else {}
+    )
 
 
 def plain_id(name: str) -> str:
@@ -211,13 +213,13 @@ def plain_id(name: str) -> str:
     Removed are case and outer spaces, the folders and the ending of a file's path, and the zeros
     that spreadsheets and data frames take from or give to a number, as in 007 and 7.0.
     """
-    plain = unicodedata.normalize("NFKC", name).strip().casefold()
-    if plain.endswith(ID_ENDINGS):
-        plain = re.split(r"[/\\]", plain)[-1]
-    while plain.endswith(ID_ENDINGS):
-        plain = plain.rpartition(".")[0]
-    number = _NUMBER.fullmatch(plain)
-    return (number[1].lstrip("0") or "0") if number else plain
+    normalised_id = unicodedata.normalize("NFKC", name).strip().casefold()
+    if normalised_id.endswith(ID_ENDINGS):
+        normalised_id = re.split(r"[/\\]", normalised_id)[-1]
+    while normalised_id.endswith(ID_ENDINGS):
+        normalised_id = normalised_id.rpartition(".")[0]
+    number = _NUMBER.fullmatch(normalised_id)
+    return (number[1].lstrip("0") or "0") if number else normalised_id
 
 
 def near_hint(other: str) -> str:
@@ -229,14 +231,20 @@ def how_ids_differ(meant: Mapping[str, str]) -> str:
     """Describe the part that all ids lack or add, compared with the ids that they may mean."""
     for verb, pairs in (
         ("lack", meant.items()),
-        ("have", [(id_, written) for written, id_ in meant.items()]),
+        ("have", [(true_id, written_id) for written_id, true_id in meant.items()]),
     ):
-        ends = {long.removeprefix(short) if long.startswith(short) else "" for short, long in pairs}
-        starts = {long.removesuffix(short) if long.endswith(short) else "" for short, long in pairs}
+        ends = {
+            longer.removeprefix(shorter) if longer.startswith(shorter) else ""
+            for shorter, longer in pairs
+        }
+        starts = {
+            longer.removesuffix(shorter) if longer.endswith(shorter) else ""
+            for shorter, longer in pairs
+        }
         for position, parts in (("at the end", ends), ("at the start", starts)):
             if len(parts) == 1 and (part := parts.pop()):
                 return f"{verb} {part!r} {position}"
-    if all(written.casefold() == id_.casefold() for written, id_ in meant.items()):
+    if all(written_id.casefold() == true_id.casefold() for written_id, true_id in meant.items()):
         return "are written in another case"
     return "are written otherwise"
 

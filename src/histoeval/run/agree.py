@@ -61,7 +61,7 @@ class Agreement(Frames):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything as it stands in `agreement.json`."""
+        """The content of `agreement.json`."""
         return self.to_dict()
 
     def __iter__(self) -> Iterator[MetricVsExperts]:
@@ -74,7 +74,7 @@ class Agreement(Frames):
         return {row.metric: row for row in self}[metric]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: a metric with its correlations, their intervals, and the regression."""
+        """Yield flat records: a metric with its correlations, their intervals, and the regression."""
         for row in self:
             flat: dict[str, Any] = {"metric": row.metric, "n": row.n, "coverage": row.coverage}
             for coefficient in Coefficient:
@@ -92,16 +92,16 @@ class Agreement(Frames):
     def __repr__(self) -> str:
         coefficient = self.plan.coefficient
         values = {row.metric: row.coefficient(coefficient).value for row in self}
-        shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None]
+        figures = [f"{name} {value:.3f}" for name, value in values.items() if value is not None]
         name = self.about["name"]
         experts = ", ".join(self.about["raters"])
         return (
             f"<Agreement with {experts} on {self.study.rows} pairs of {name}; {coefficient.value}: "
-            f"{', '.join(shown)}>"
+            f"{', '.join(figures)}>"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as it stands in `agreement.json`."""
+        """Return the content of `agreement.json`."""
         return {
             "histoeval": __version__,
             "sheet": dict(self.about),
@@ -285,13 +285,13 @@ def run_agree(settings: AgreeSettings) -> Agreement:
                 )
             computed = gather(scores, scores.summary["metrics"])
             unavailable = scores.summary["unavailable"]
-    scored = {
+    scores_by_metric = {
         name: (stored_metrics | computed)[name]
         for name in selected
         if name in stored_metrics | computed
     }
     plan_options = {"by": tuple(settings.by), "power": settings.power}
-    agreement = conclude(source, sheet, scored, unavailable, settings, **plan_options)
+    agreement = conclude(source, sheet, scores_by_metric, unavailable, settings, **plan_options)
     if folder is not None:
         agreement.write(folder)
     return agreement

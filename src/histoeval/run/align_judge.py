@@ -97,12 +97,12 @@ def read_expert_scores(
 ) -> ExpertScores:
     """Read a table; a criterion is in the column of its name, or in the columns of `named`."""
     columns, within = columns or Columns(), within or {}
-    opened = open_table(path, columns, encoding)
-    table = opened.table
+    expert_table = open_table(path, columns, encoding)
+    table = expert_table.table
     by_name = columns_by_name(table.columns)
     chosen_columns = [column for names in (named or {}).values() for column in names]
     demand_columns([columns.id, columns.system, case, *chosen_columns], table.columns, path)
-    rated = _criteria_columns(table.columns, criteria, named or {}, path)
+    criteria_columns = _criteria_columns(table.columns, criteria, named or {}, path)
     id_ = columns.id or by_name.get("id") or by_name.get("case_id")
     if id_ is None:
         raise InputError(
@@ -113,7 +113,7 @@ def read_expert_scores(
     ratings: dict[Key, dict[str, list[float]]] = {}
     cases: dict[Key, str] = {}
     problems: list[Problem] = []
-    expert_columns = [column for names in rated.values() for column in names]
+    expert_columns = [column for names in criteria_columns.values() for column in names]
     for record in table.read([column for column in (id_, system, case, *expert_columns) if column]):
         values = record.values
         if values is None:
@@ -127,7 +127,7 @@ def read_expert_scores(
         key = name, system_name if isinstance(system_name, str) else ""
         if case and isinstance(case_name := name_of(values.get(case), NO_ID), str):
             cases[key] = case_name
-        for criterion, names in rated.items():
+        for criterion, names in criteria_columns.items():
             for column in names:
                 rating = rating_of(values.get(column), within.get(criterion))
                 if isinstance(rating, Fault):
@@ -135,9 +135,9 @@ def read_expert_scores(
                 elif rating is not None:
                     ratings.setdefault(key, {}).setdefault(criterion, []).append(rating)
     return ExpertScores(
-        name=opened.name,
-        sha256=opened.sha256,
-        columns=rated,
+        name=expert_table.name,
+        sha256=expert_table.sha256,
+        columns=criteria_columns,
         scores={
             key: {criterion: fmean(numbers) for criterion, numbers in criteria_ratings.items()}
             for key, criteria_ratings in ratings.items()
@@ -254,25 +254,25 @@ class _Fit:
     ) -> AlignedMetric | None:
         if not set(CRITERIA) & set(self.experts.columns):
             return None
-        scored = {key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores}
+        results = {key_of(row): row.scores[BASELINE] for row in rows if BASELINE in row.scores}
         signature, seconds = _signature(about, BASELINE), None
-        if not scored:
+        if not results:
             if not has_texts(folder):
                 return None
             (metric,) = load_metrics([BASELINE])
             started = perf_counter()
             pairs = {key_of(row): pair for row, pair in stored_pairs(folder) if pair is not None}
             answers = zip(pairs, metric.score(list(pairs.values())), strict=True)
-            scored = {
+            results = {
                 key: MetricResult.of(score) for key, score in answers if isinstance(score, Score)
             }
             seconds, signature = round(perf_counter() - started, 3), str(metric.signature)
         usage = {BASELINE: {"requests": 0, "seconds": seconds, "cost": 0.0, "currency": ""}}
-        return self.aligned(BASELINE, signature, scored, usage)
+        return self.aligned(BASELINE, signature, results, usage)
 
 
-def _signature(about: Mapping[str, Any], metric: str) -> str:
-    return str(about.get(metric, {}).get("signature", ""))
+def _signature(summary: Mapping[str, Any], metric: str) -> str:
+    return str(summary.get(metric, {}).get("signature", ""))
 
 
 def criteria_of(scored: Results) -> list[str]:
@@ -282,7 +282,7 @@ def criteria_of(scored: Results) -> list[str]:
 
 
 def raw_of(result: MetricResult, criterion: str) -> float:
-    """The score as the judge gave it, also where an alignment was applied."""
+    """Return the score as the judge gave it, before any alignment."""
     parts = result.parts
     return float(parts.get(f"{criterion}{RAW}", parts[criterion]))
 
@@ -296,30 +296,30 @@ def _known_scales(metric: str) -> dict[str, tuple[float, float]]:
     return {}
 
 
-def _scales(metric: str, scored: Results) -> dict[str, tuple[float, float]]:
+def _scales(metric: str, results: Results) -> dict[str, tuple[float, float]]:
     """Map each criterion to its scale; an unknown one runs from the lowest to the highest score."""
     if known_scales := _known_scales(metric):
         return known_scales
     scales = {}
-    for name in criteria_of(scored):
-        values = [raw_of(result, name) for result in scored.values()]
+    for name in criteria_of(results):
+        values = [raw_of(result, name) for result in results.values()]
         low = min(values)
         scales[name] = (low, max(*values, low + 1))
     return scales
 
 
-def _notes(experts: ExpertScores, scored: Results) -> Iterator[str]:
+def _notes(experts: ExpertScores, results: Results) -> Iterator[str]:
     if problems := experts.problems:
         first_message = problems[0].message
         yield (
             f"cells of {experts.name} that cannot be used: {len(problems):,}. The first: "
             f"{first_message}"
         )
-    if missing_count := sum(key not in scored for key in experts.scores):
+    if missing_count := sum(key not in results for key in experts.scores):
         yield f"pairs of {experts.name} without a judge's score: {missing_count:,}"
-    if missing_count := sum(key not in experts.scores for key in scored):
+    if missing_count := sum(key not in experts.scores for key in results):
         yield f"pairs with a judge's score that no expert has scored: {missing_count:,}"
-    unscored_criteria = [name for name in criteria_of(scored) if name not in experts.columns]
+    unscored_criteria = [name for name in criteria_of(results) if name not in experts.columns]
     if unscored_criteria:
         yield f"criteria that the experts have not scored: {', '.join(unscored_criteria)}"
 
@@ -480,13 +480,13 @@ def align_judge(
             f"{home} holds no judge's scores: give a folder of `histoeval judge`, or of "
             f"`histoeval score --metrics {BASELINE}`"
         )
-    scored = {key_of(row): row.scores[name] for row in rows if name in row.scores}
-    if not scored:
+    judge_results = {key_of(row): row.scores[name] for row in rows if name in row.scores}
+    if not judge_results:
         available = ", ".join(dict.fromkeys(name for row in rows for name in row.scores)) or "none"
         raise InputError(f"{home} has no scores of {name!r}; it has those of {available}")
     expert_scores = read_expert_scores(
         Path(experts),
-        criteria_of(scored),
+        criteria_of(judge_results),
         within=_known_scales(name),
         named={
             criterion: [column] if isinstance(column, str) else column
@@ -495,7 +495,7 @@ def align_judge(
         columns=columns,
         case=case,
         encoding=encoding,
-    ).of_pairs(scored.keys())
+    ).of_pairs(judge_results.keys())
     # Cases as the table says, else pairs of one reference, else of one id.
     cases = {key_of(row): row.id for row in rows}
     if not expert_scores.cases and has_texts(folder):
@@ -507,9 +507,9 @@ def align_judge(
         }
     fit = _Fit(expert_scores, cases | dict(expert_scores.cases), folds, resamples, seed)
     usage = read_json(folder / USAGE, folder) if (folder / USAGE).is_file() else {}
-    judge = fit.aligned(name, _signature(summary, name), scored, usage)
+    judge = fit.aligned(name, _signature(summary, name), judge_results, usage)
     rubric = fit.baseline(folder, rows, summary) if baseline and name != BASELINE else None
-    notes = tuple(_notes(expert_scores, scored))
+    notes = tuple(_notes(expert_scores, judge_results))
     agreement = JudgeAgreement(judge, rubric, alignment_of(judge, expert_scores), notes)
     if output is not None:
         agreement.write(output)

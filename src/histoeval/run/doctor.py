@@ -138,8 +138,8 @@ def plug_ins() -> list[str]:
 
 
 def plug_in_problems() -> list[str]:
-    broken = [reason for name in plug_ins() if (reason := _why_broken(name))]
-    return [*broken, *installed_plug_ins()[1]]
+    reasons = [reason for name in plug_ins() if (reason := _why_broken(name))]
+    return [*reasons, *installed_plug_ins()[1]]
 
 
 def _why_broken(name: str) -> str | None:

@@ -187,18 +187,18 @@ def _of_files(name: str, folder: Path, paths: Sequence[Path]) -> Cases:
 
 
 def _of_table(path: Path, images: Path, encoding: str | None) -> Cases:
-    opened = open_table(path, encoding=encoding)
-    columns = opened.table.columns
+    image_table = open_table(path, encoding=encoding)
+    columns = image_table.table.columns
     by_name = columns_by_name(columns)
     image = next((by_name[name] for name in IMAGE_NAMES if name in by_name), None)
     if image is None:
         raise InputError(f"{path} has no column 'image'{columns_found(columns)}")
-    demand_rows(opened.table, columns, path)
+    demand_rows(image_table.table, columns, path)
     id_, reference = by_name.get("id"), by_name.get(REFERENCE)
     other_columns = tuple(name for name in columns if name not in (image, id_, reference))
     layout = _ImageLayout(id=id_, image=image, reference=reference, about=other_columns)
-    cases = tuple(_ImageSource(**vars(opened), layout=layout, folder=images).rows())
-    return Cases(path.name, opened.sha256, other_columns, cases)
+    cases = tuple(_ImageSource(**vars(image_table), layout=layout, folder=images).rows())
+    return Cases(path.name, image_table.sha256, other_columns, cases)
 
 
 class _ImageLayout(TableLayout):
@@ -304,18 +304,18 @@ class GenerateTask(Task[ReportTask, GeneratedRow]):
             report_draft for report_draft, _ in planned if isinstance(report_draft, TileReportDraft)
         ]
         reports = iter(write_all(drafts, self.subject, self.examination.merge))
-        written = []
+        generated_rows = []
         for task, (planned_report, notes), image_digest in zip(rows, planned, hashes, strict=True):
             outcome = (
                 next(reports) if isinstance(planned_report, TileReportDraft) else planned_report
             )
             row = _row(task.case, task.level, self.names[task.level.name], outcome, notes)
-            written.append(row.model_copy(update={"image_hash": image_digest}))
+            generated_rows.append(row.model_copy(update={"image_hash": image_digest}))
         if self.subject.gone is not None:
             raise EndpointError(
                 f"{self.subject.gone}. Every answer is cached: the same command resumes there"
             )
-        return written
+        return generated_rows
 
     def failed(self, row: ReportTask, problem: Problem) -> GeneratedRow:
         return _row(row.case, row.level, self.names[row.level.name], problem, ())

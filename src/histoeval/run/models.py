@@ -236,10 +236,10 @@ def load_reader(models: Models) -> Reader:
             return BuiltinReader(_folder(models.reader), device=models.device)
         from histoeval.reader.huggingface import HARE_NER, HARE_RELATIONS, HuggingFaceReader
 
-        all_published = str(models.reader) == PUBLISHED
-        relations = models.relations or (PUBLISHED if all_published else None)
+        is_published = str(models.reader) == PUBLISHED
+        relations = models.relations or (PUBLISHED if is_published else None)
         return HuggingFaceReader(
-            HARE_NER if all_published else models.reader,
+            HARE_NER if is_published else models.reader,
             HARE_RELATIONS if str(relations) == PUBLISHED else relations,
             labels=models.labels,
             runtime=_runtime(models),

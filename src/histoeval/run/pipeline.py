@@ -233,7 +233,7 @@ class Job(ABC, Generic[In, Out]):
         """Store the texts that a page shows beside the rows; most verbs keep none."""
 
     def request(self) -> dict[str, Any]:
-        """The identity of a run: the input and everything that the results depend on."""
+        """Return the identity of a run: the input and everything that the results depend on."""
         text_setting = {} if self.texts else {"texts": False}
         return {
             "histoeval": __version__,
@@ -254,11 +254,11 @@ class Job(ABC, Generic[In, Out]):
         }
 
     def _settings(self) -> dict[str, Any]:
-        """Everything that the results depend on beside the input."""
+        """Return everything that the results depend on beside the input."""
         return {}
 
     def _totals(self) -> dict[str, Any]:
-        """Entries of the summary beside the numbers of rows and errors."""
+        """Return entries of the summary beside the numbers of rows and errors."""
         return {}
 
     def _is_result(self, row: Out, source_row: In) -> bool:

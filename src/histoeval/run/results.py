@@ -30,24 +30,24 @@ class Frames(ABC):
 
     @abstractmethod
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records, all with the same columns."""
+        """Yield flat records, all with the same columns."""
 
     @abstractmethod
     def __repr__(self) -> str:
-        """One line: what it is and what it comes to."""
+        """Describe the object and its result in one line."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """All flat records."""
+        """List all flat records."""
         return list(self.records())
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars frame of the flat records."""
+        """Return the flat records as a polars frame."""
         import polars
 
         return polars.DataFrame(self.to_dicts(), infer_schema_length=None)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame of the flat records, where pandas is installed."""
+        """Return the flat records as a pandas frame, if pandas is installed."""
         try:
             import pandas
         except ImportError as error:
@@ -95,7 +95,7 @@ class RowSequence(Sequence[Row]):
 
 
 class Results(Frames, Generic[Row]):
-    """A row for each row of the input, in its order, and a summary.
+    """Rows in the order of the input, and a summary.
 
     Args:
         summary: what all rows come to, as in `summary.json`.
@@ -124,7 +124,7 @@ class Results(Frames, Generic[Row]):
         return count
 
     def __getitem__(self, key: str | tuple[str, str]) -> Row:
-        """The row of this id; `[id, system]` where several systems have it."""
+        """Return the row of this id; `[id, system]` if several systems have it."""
         name, system = key if isinstance(key, tuple) else (key, None)
         rows = [row for row in self._called(name) if system in (None, _system(row))]
         if len(rows) == 1:
@@ -139,7 +139,7 @@ class Results(Frames, Generic[Row]):
         )
 
     def _called(self, name: str) -> Sequence[Row]:
-        """The rows of an id; those on disk are searched, so that memory stays flat."""
+        """Return the rows of an id; rows on disk are searched, so that memory stays flat."""
         if not isinstance(self._rows, list):
             return [row for row in self._rows if row.id == name]
         if self._by_id is None:
@@ -150,7 +150,7 @@ class Results(Frames, Generic[Row]):
 
 
 class Scores(Results[ResultRow]):
-    """The scores of each pair, and for each metric and system what they come to."""
+    """Scores of each pair, and their totals by metric and system."""
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -158,9 +158,9 @@ class Scores(Results[ResultRow]):
         return {name: metric["signature"] for name, metric in self.summary["metrics"].items()}
 
     def report_errors(self) -> list[dict[str, Any]]:
-        """The errors that metrics found in candidates, by severity and kind: flat records.
+        """List the errors that metrics found in candidates, by severity and kind.
 
-        There is one for each metric that lists errors (`concordance` does) and each system.
+        There is a flat record for each metric that lists errors (`concordance` does) and each system.
         """
         return [
             {"metric": name, "system": system, "errors": errors["count"], "pairs": errors["pairs"]}
@@ -172,7 +172,7 @@ class Scores(Results[ResultRow]):
         ]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: id, system, a column per metric and per part of it, problems."""
+        """Yield flat records: id, system, a column per metric and per part, problems."""
         names = list(self.summary["metrics"])
         parts = [
             f"{name}.{part}"
@@ -200,20 +200,20 @@ class Scores(Results[ResultRow]):
             for name, metric in self.summary["metrics"].items()
             if "failed" in metric
         ]
-        shown = ", ".join(sorted(means)) or "none"
-        return f"<Scores of {len(self)} rows; means: {shown}{''.join(failures)}>"
+        means_line = ", ".join(sorted(means)) or "none"
+        return f"<Scores of {len(self)} rows; means: {means_line}{''.join(failures)}>"
 
 
 class Readings(Results[ReadRow]):
-    """The report that was read in each text, or its errors."""
+    """Report of each text, or its errors."""
 
     @property
     def reports(self) -> list[Report | None]:
-        """The reports in the order of the texts; None where there is none, and its row says why."""
+        """Reports in the order of the texts; None if there is none, for a reason in its row."""
         return [row.report for row in self]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Records of id, text, entities and relations, as in the file, and problems."""
+        """Yield records of id, text, entities and relations, as in the file, and problems."""
         empty = {"id": None, "text": None, "entities": None, "relations": None, "problems": None}
         for row in self:
             report = {} if row.report is None else row.report.model_dump(mode="json")
@@ -226,10 +226,10 @@ class Readings(Results[ReadRow]):
 
 
 class Verdicts(Results[TrustRow]):
-    """The trust in each report and the verdict on it, or what is missing and why."""
+    """Trust in each report and the verdict on it, or what is missing and why."""
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: id, the three dimensions, trust, route, problems; evidence is in rows."""
+        """Yield flat records: id, dimensions, trust, route, problems; evidence is in rows."""
         for row in self:
             values = {
                 name: getattr(row, name) for name in (*DIMENSIONS, "trust", "cancer_check", "route")

@@ -188,7 +188,7 @@ class Prefetching(Protocol):
 def read_ahead(
     blocks: Iterable[Block[PairRow]], metrics: Sequence[Prefetching]
 ) -> Iterator[Block[PairRow]]:
-    """The same blocks, each some time after the metrics have seen it."""
+    """Yield the blocks, each some time after the metrics have seen it."""
     waiting: deque[tuple[Block[PairRow], int]] = deque()
     rows = characters = 0
     ahead = max([metric.ahead for metric in metrics], default=0)
@@ -270,8 +270,8 @@ class ScoreJob(Job[PairRow, ResultRow]):
         self.task = ScoreTask(metrics, self.unavailable)
 
     def keep_texts(self, store: RowStore[ResultRow]) -> None:
-        packed = store.packed.suffix != ".jsonl"
-        write_texts(store.home, map(_texts, self.source.rows()), packed=packed)
+        is_packed = store.packed.suffix != ".jsonl"
+        write_texts(store.home, map(_texts, self.source.rows()), packed=is_packed)
 
     def request(self) -> dict[str, Any]:
         signatures = {metric.name: str(metric.signature) for metric in self.metrics}

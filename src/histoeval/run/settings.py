@@ -168,7 +168,7 @@ class EngineSettings:
     ] = None
 
     def choose_engine(self) -> Engine:
-        """The engine that is named, here or in the environment; or what is faster in this process.
+        """Return the engine that is named, here or in the environment, or else the faster one.
 
         HISTOEVAL_ENGINE in the environment counts where nothing else names an engine.
         """

@@ -35,7 +35,7 @@ _NO_PANEL = Panel((), (), {}, {})
 
 
 def read_agreement(folder: Path) -> tuple[Agreement, str]:
-    """The study in a folder, and the command that made it where that is known."""
+    """Read the study in a folder, and the command that made it if known."""
     content = read_json(folder / "agreement.json", folder)
     panel = folder / PANEL
     try:
@@ -90,7 +90,7 @@ class ExplainedPair(NamedTuple):
 
 
 def stored_pairs(folder: Path) -> Iterator[tuple[ResultRow, Pair | None]]:
-    """The rows of a run of `score` or `judge`, each with its pair where the run has its texts."""
+    """Yield the rows of a run of `score` or `judge`, with their pairs if the run has texts."""
     rows = ({"id": row.id, "row": row} for row in read_rows(folder))
     for entry, stored_texts in beside(rows, folder):
         row, texts = entry["row"], stored_texts or {}
@@ -168,7 +168,7 @@ def _explained(
     metric_summary: Mapping[str, Any],
     models: Models | None,
 ) -> ExplainedPair:
-    """The score of a run, with what its parts cost if the same metric gives the same again."""
+    """Explain a stored score; the costs of parts need the same metric with the same result."""
     signature, (low, high) = str(metric_summary["signature"]), metric_summary["range"]
     scale = (float("-inf") if low is None else low, float("inf") if high is None else high)
     if name.partition(":")[0] not in metric_entries():

@@ -33,7 +33,7 @@ class ExactSum:
 
 
 def listed_errors(result: MetricResult) -> list[Mapping[str, Any]] | None:
-    """The errors in the evidence of a score; None where a metric lists none of this form."""
+    """Return the errors in the evidence of a score; None if the metric lists none of this form."""
     errors = result.evidence.get("errors")
     if not isinstance(errors, list | tuple):
         return None
@@ -121,7 +121,7 @@ class RowCount:
             self.examples.setdefault(problem.code, problem.message)
 
     def errors(self) -> dict[str, Any]:
-        """For each code in how many rows it is found, and an example."""
+        """Map each code to the number of its rows, and an example."""
         return {
             code: {"count": count, "example": self.examples[code]}
             for code, count in sorted(self.problems.items())

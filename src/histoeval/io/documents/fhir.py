@@ -45,10 +45,10 @@ def open_fhir(path: Path, encoding: str, *, lines: bool) -> RecordTable:
         lines = len(first_records) == 2 and all(
             record.values is not None for record in first_records
         )
-    read = partial(_read_lines if lines else _read_whole, path, encoding)
-    if next(read(()), None) is None:
+    reader = partial(_read_lines if lines else _read_whole, path, encoding)
+    if next(reader(()), None) is None:
         raise InputError(f"{path} is FHIR and has no DiagnosticReport in it")
-    return RecordTable((TEXT,), read, keyed=True)
+    return RecordTable((TEXT,), reader, keyed=True)
 
 
 def _read_whole(path: Path, encoding: str, _needed: Sequence[str]) -> Iterator[Record]:

@@ -65,17 +65,17 @@ def open_hl7(path: Path, encoding: str, *, named: bool) -> RecordTable:
     `encoding` is what the bytes look like; a message that names its own is read by that, unless the
     user has `named` one.
     """
-    read = partial(_read, path, encoding, named)
-    if next(read(()), None) is None:
+    reader = partial(_read, path, encoding, named)
+    if next(reader(()), None) is None:
         raise InputError(f"{path} holds no HL7 message: no line begins with MSH")
-    return RecordTable((TEXT,), read, keyed=True, half_character="not_utf8")
+    return RecordTable((TEXT,), reader, keyed=True, half_character="not_utf8")
 
 
-def _read(path: Path, encoding: str, named: bool, _needed: Sequence[str]) -> Iterator[Record]:
+def _read(path: Path, encoding: str, is_named: bool, _needed: Sequence[str]) -> Iterator[Record]:
     number = position = 0
     for raw in _messages(path):
         position += len(raw)
-        for name, text in _reports(raw, encoding, named=named):
+        for name, text in _reports(raw, encoding, named=is_named):
             number += 1
             if text == _TOO_LONG:
                 yield Record(number, None, _TOO_LONG.problem(place(number)), position=position)

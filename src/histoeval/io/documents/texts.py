@@ -61,8 +61,8 @@ def table_of_lines(
     surveys = {path: survey(path, encoding) for path in paths}
     encodings = {path: file_survey.encoding for path, file_survey in surveys.items()}
     joint_survey = joined((path.name, surveys[path]) for path in paths)
-    read = partial(_read_lines, paths, encodings, columns)
-    return RecordTable(tuple(columns), read, half_character="not_utf8"), joint_survey
+    reader = partial(_read_lines, paths, encodings, columns)
+    return RecordTable(tuple(columns), reader, half_character="not_utf8"), joint_survey
 
 
 def _read_lines(
@@ -111,16 +111,16 @@ def table_of_folders(
                 "text files"
             )
     joint_survey = joined(surveys)
-    read = partial(_read_files, reports, encoding, columns)
-    table = RecordTable(tuple(columns), read, keyed=True, half_character="not_utf8")
+    reader = partial(_read_files, reports, encoding, columns)
+    table = RecordTable(tuple(columns), reader, keyed=True, half_character="not_utf8")
     return table, replace(joint_survey, notes=(*joint_survey.notes, *notes))
 
 
 def table_of_document(path: Path) -> tuple[RecordTable, Survey]:
     if path.suffix.lower() == ".pdf":
         demand_pypdf(path.name)
-    read = partial(_read_files, [{path.stem: path}], None, [TEXT])
-    return RecordTable((TEXT,), read, keyed=True), survey_binary(path)
+    reader = partial(_read_files, [{path.stem: path}], None, [TEXT])
+    return RecordTable((TEXT,), reader, keyed=True), survey_binary(path)
 
 
 def _survey(path: Path, encoding: str | None) -> Survey:

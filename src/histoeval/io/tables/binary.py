@@ -95,7 +95,7 @@ def _read_samples(
         yield Record(number, values)
 
 
-def _of_inspect(path: Path, read: Callable[[Any], Any]) -> Any:
+def _of_inspect(path: Path, reader: Callable[[Any], Any]) -> Any:
     try:
         from inspect_ai import log
     except ImportError as error:
@@ -103,6 +103,6 @@ def _of_inspect(path: Path, read: Callable[[Any], Any]) -> Any:
             f"{path} is a log of inspect_ai, which reads it: {pip_install('inspect')}"
         ) from error
     try:
-        return read(log)
+        return reader(log)
     except Exception as error:  # of zip, zstd, JSON, pydantic and others
         raise InputError(f"{path} is not a whole log of inspect_ai: {reason_of(error)}") from error

@@ -74,8 +74,8 @@ def open_delimited(path: Path, encoding: str, named: Columns, delimiters: str) -
     counts = Counter(name for name in columns if name)
     if repeated := [shown(name) for name, count in counts.items() if count > 1]:
         raise InputError(f"{path} has more than one column called {', '.join(map(repr, repeated))}")
-    read = partial(_read, path, encoding, delimiter, columns)
-    return RecordTable(columns, read, half_character="not_utf8")
+    reader = partial(_read, path, encoding, delimiter, columns)
+    return RecordTable(columns, reader, half_character="not_utf8")
 
 
 def _read(

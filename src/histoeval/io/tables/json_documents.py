@@ -34,8 +34,8 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def open_json_lines(path: Path, encoding: str) -> RecordTable:
-    read = partial(read_json_lines, path, encoding)
-    return RecordTable(columns_of(read(()), str(path)), read)
+    reader = partial(read_json_lines, path, encoding)
+    return RecordTable(columns_of(reader(()), str(path)), reader)
 
 
 def read_json_lines(path: Path, encoding: str, _needed: Sequence[str] = ()) -> Iterator[Record]:
@@ -150,9 +150,9 @@ def open_json(path: Path, encoding: str) -> RecordTable:
     shape = _shape(Walk(_whole(path, encoding)), path)
     if shape.kind == "lines":
         return open_json_lines(path, encoding)
-    read = partial(_read, path, encoding, shape)
-    keyed = shape.kind in ("mapping", "texts")
-    return RecordTable(columns_of(read(()), str(path)), read, keyed=keyed)
+    reader = partial(_read, path, encoding, shape)
+    is_keyed = shape.kind in ("mapping", "texts")
+    return RecordTable(columns_of(reader(()), str(path)), reader, keyed=is_keyed)
 
 
 def _whole(path: Path, encoding: str) -> str:

@@ -22,8 +22,8 @@ def local_input(name: str | Path) -> Path:
 
 
 def demand_local_output(path: Path) -> None:
-    protocol, separator, rest = (path.parts or ("",))[0].partition(":")
-    if separator and not rest and len(protocol) > 1:
+    protocol, separator, remainder = (path.parts or ("",))[0].partition(":")
+    if separator and not remainder and len(protocol) > 1:
         raise OutputError(
             f"results cannot be written to {protocol}{ADDRESS}: give a folder of this machine, or "
             "of storage that all machines share, and copy it there afterwards"

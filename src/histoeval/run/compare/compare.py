@@ -55,7 +55,7 @@ class Comparison(Frames):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything as it stands in `comparison.json`."""
+        """The content of `comparison.json`."""
         return self.to_dict()
 
     def __iter__(self) -> Iterator[SystemScore]:
@@ -68,7 +68,7 @@ class Comparison(Frames):
         return {row.system: row for row in self}[system]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Flat records: a system with its rank, its mean and the interval of that."""
+        """Yield flat records: a system with its rank, its mean and the interval of the mean."""
         for row in self:
             mean = row.mean
             flat = {"mean": mean.value, "mean.low": mean.low, "mean.high": mean.high}
@@ -80,7 +80,7 @@ class Comparison(Frames):
         return f"<Comparison by {self.metric} on {self.contest.pairs} pairs: {ranks}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as it stands in `comparison.json`."""
+        """Return the content of `comparison.json`."""
         return {
             "histoeval": __version__,
             "metric": self.metric,

@@ -184,6 +184,6 @@ def not_understood(
 ) -> SettingError:
     matches = get_close_matches(part.lower(), known, n=1) if part else []
     hint = f"; did you mean {matches[0]!r}?" if matches and matches[0] != part else ""
-    shown = visible(text)
+    condition = visible(text)
     pointer = " " * cell_len(visible(text[:start])) + "^" * max(1, cell_len(visible(part)))
-    return SettingError(f"the condition is not understood: {why}{hint}\n  {shown}\n  {pointer}")
+    return SettingError(f"the condition is not understood: {why}{hint}\n  {condition}\n  {pointer}")

@@ -96,8 +96,8 @@ EXAMPLE = Pair(
 
 def example_pairs(metrics: Iterable[Metric]) -> Sequence[Pair]:
     """Return the example if all metrics only compute: others may ask a server or download."""
-    compute = all(isinstance(metric, PairMetric | ModelMetric) for metric in metrics)
-    return [EXAMPLE] if compute else []
+    is_computed = all(isinstance(metric, PairMetric | ModelMetric) for metric in metrics)
+    return [EXAMPLE] if is_computed else []
 
 
 def gpu_use(models: Iterable[Any]) -> tuple[bool, bool]:

@@ -333,7 +333,7 @@ class TrustTask(Task[TrustCase, TrustRow]):
         return [self.illustrate(verdict) for verdict in verdicts]
 
     def failed(self, row: TrustCase, problem: Problem) -> TrustRow:
-        """A report on which there is no verdict, and which is never deployed."""
+        """Return the row of a report without verdict, which is never deployed."""
         return unjudged(row, problem, self.instruments.policy)
 
 

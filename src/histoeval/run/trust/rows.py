@@ -211,7 +211,7 @@ class FinishedTrust:
         return row
 
     def named(self, id_: str | None) -> int:
-        """The row of the case with this id; of the only case where no id is given."""
+        """Return the row of the case with this id; without an id, of the only case."""
         cases = self.cases()
         fitting = [case.row for case in cases if id_ is None or case.id == id_]
         if len(fitting) == 1:
@@ -224,7 +224,7 @@ class FinishedTrust:
         raise InputError(f"{self.folder} holds no case {id_!r}; there are: {names}")
 
     def report(self, number: int) -> str | None:
-        """The text of a report; None where the run did not keep it."""
+        """Read the text of a report; None if the run did not keep it."""
         if not has_texts(self.folder):
             return None
         for case, stored_texts in zip(self.cases(), read_texts(self.folder), strict=False):
@@ -234,11 +234,11 @@ class FinishedTrust:
         return None
 
     def scores(self, number: int) -> PatchScores | None:
-        """Scores of each patch for each claim; None where the run did not keep them."""
+        """Read the scores of each patch for each claim; None if the run did not keep them."""
         return read_patch_scores(patches_file(self.folder, number))
 
     def image(self, row: TrustRow, scores: PatchScores | None) -> CaseImage | Problem:
-        """The image of a case: where it was, or of the same name and content near the run.
+        """Find the image of a case: where it was, or of the same name and content near the run.
 
         Where it was is first seen from the run, for both may have been moved together.
         """
@@ -303,7 +303,7 @@ class PatchScores(NamedTuple):
     absolute: str = ""  # where the image lies on its machine, if the run was given an absolute path
 
     def shares(self, claim: int) -> NDArray[np.float64] | None:
-        """For each patch from 0, least for this claim, to 1, most; None where nobody looked.
+        """Scale each patch from 0, least for this claim, to 1, most; None if none was scored.
 
         The scale is that of this claim on this image: it shows where, not how much.
         """
@@ -367,7 +367,7 @@ def write_patch_scores(path: Path, scores: PatchScores) -> None:
 
 
 def read_patch_scores(path: Path) -> PatchScores | None:
-    """The scores of a row; None where the run kept none, as runs of earlier versions."""
+    """Read the scores of a row; None if the run kept none, as runs of earlier versions."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             if arrays["format"] != FORMAT:

@@ -24,7 +24,7 @@ ALL = "all"  # in place of a number: every tile of a slide
 
 
 def open_instruments(wanted: TrustOptions, source: CaseSource) -> Instruments:
-    """The instruments that are wanted, less those that no row can need."""
+    """Open the instruments that are wanted, except those that no row can need."""
     layout = source.layout
     models = wanted.models or Models()
     vlm = _vlm(wanted, models.device)
@@ -126,7 +126,7 @@ def _calibrations(
 
 
 def _encoders(encoder_choice: Any, device: str | None) -> tuple[ImageTextEncoder, ...] | Problem:
-    """The encoders; a problem where none is named and none is shipped."""
+    """Open the encoders; a problem if none is named and none is shipped."""
     encoders = encoder_choice if isinstance(encoder_choice, list | tuple) else [encoder_choice]
     are_names = [isinstance(encoder, str | None) for encoder in encoders]
     if any(are_names) and not all(are_names):

@@ -78,9 +78,9 @@ class _LabelledRow(NamedTuple):
 
 
 def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> LabelledFile:
-    """The labelled reports of one table, or of the rows of `trust` and a table of labels by id."""
-    opened = open_table(path)
-    columns: Sequence[str] = opened.table.columns
+    """Read labelled reports from one table, or from rows of `trust` and labels by id."""
+    report_table = open_table(path)
+    columns: Sequence[str] = report_table.table.columns
     labels_by_id: dict[str, Mapping[str, object]] | None = None
     if labels is not None:
         labels_by_id, columns = _by_id(labels)
@@ -93,7 +93,7 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
         )
     rows: list[_LabelledRow] = []
     left_out: Counter[str] = Counter()
-    for number, values in enumerate(_values(opened.table), start=1):
+    for number, values in enumerate(_values(report_table.table), start=1):
         label_values = values
         if labels_by_id is not None:
             label_values = labels_by_id.get(str(values.get("id", "")), {})
@@ -117,7 +117,7 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
     )
     file_info = {
         "name": path.name,
-        "sha256": opened.sha256,
+        "sha256": report_table.sha256,
         **({} if labels is None else {"labels": labels.name}),
         "case": case_column,
         "label": f"{label_column} ({meaning})",
@@ -130,7 +130,7 @@ def read_labelled(path: Path, labels: Path | None, request: LabelRequest) -> Lab
 
 
 def _values(table: RecordTable) -> Iterator[Mapping[str, object]]:
-    """Every row; one that cannot be read holds nothing, and is then counted as lacking all."""
+    """Yield the values of every row; an unreadable row is empty and counts as lacking all."""
     for record in table.read(table.columns):
         yield record.values or {}
 
@@ -200,7 +200,7 @@ def _number(value: object) -> float | None:
 def _goodness(
     labels: Sequence[str | float], column: str, request: LabelRequest
 ) -> tuple[Any, Any, str]:
-    """Labels as numbers of which more is better, which of them are wrong, and what they mean."""
+    """Return labels as numbers of which more is better, a mask of wrong ones, and a description."""
     words = [label for label in labels if isinstance(label, str)]
     if words and len(words) < len(labels):
         raise InputError(f"the column {column!r} holds words and numbers; it must be one of them")
@@ -346,5 +346,5 @@ def _warnings(tuning: TuningResult) -> Iterator[str]:
 
 
 def share_text(part: int, whole: int) -> str:
-    """A share, or that there is none of nothing."""
+    """Format a share; `none` if there is nothing to share."""
     return f"{part / whole:.1%}" if whole else "none"

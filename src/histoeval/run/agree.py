@@ -74,7 +74,7 @@ class Agreement(Frames):
         return {row.metric: row for row in self}[metric]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield flat records: a metric with its correlations, their intervals, and the regression."""
+        """Yield flat records: a metric with its correlations, intervals, and regression."""
         for row in self:
             flat: dict[str, Any] = {"metric": row.metric, "n": row.n, "coverage": row.coverage}
             for coefficient in Coefficient:

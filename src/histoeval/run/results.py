@@ -160,7 +160,7 @@ class Scores(Results[ResultRow]):
     def report_errors(self) -> list[dict[str, Any]]:
         """List the errors that metrics found in candidates, by severity and kind.
 
-        There is a flat record for each metric that lists errors (`concordance` does) and each system.
+        A flat record stands for a metric that lists errors (`concordance` does) and a system.
         """
         return [
             {"metric": name, "system": system, "errors": errors["count"], "pairs": errors["pairs"]}

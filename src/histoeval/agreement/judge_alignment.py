@@ -80,7 +80,7 @@ def align_criterion(
         return fit_mapping(kind, training)
 
     if not reason:
-        aligned = _unseen(scored, folds, seed, fit_nested)
+        aligned = _cross_fitted(scored, folds, seed, fit_nested)
         mapping = fit_mapping(_choose(scored, folds, seed), scored)
     alignment = CriterionAlignment(
         criterion=scored.name,
@@ -123,7 +123,7 @@ def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
     Errors are absolute, since squared ones favour the middle of a scale.
     """
     errors = {
-        kind: np.abs(_unseen(scored, folds, seed, partial(fit_mapping, kind)) - scored.expert)
+        kind: np.abs(_cross_fitted(scored, folds, seed, partial(fit_mapping, kind)) - scored.expert)
         for kind in KINDS
     }
     best = min(KINDS, key=lambda kind: float(errors[kind].mean()))
@@ -137,7 +137,7 @@ def _choose(scored: ScoredCriterion, folds: int, seed: int) -> MappingKind:
     return best
 
 
-def _unseen(
+def _cross_fitted(
     scored: ScoredCriterion, folds: int, seed: int, fit: Callable[[ScoredCriterion], ScoreMapping]
 ) -> Numbers:
     """Map each score by the mapping fitted on the other folds."""

@@ -18,15 +18,15 @@ from histoeval.statistics.resampling import Numbers, Positions
 PANEL = "panel.json"  # lies beside `agreement.json`: scores of experts and metrics
 
 
-def _known(values: Numbers) -> list[float | None]:
+def _nan_to_none(values: Numbers) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def _column(values: Sequence[float | None]) -> Numbers:
+def _none_to_nan(values: Sequence[float | None]) -> Numbers:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-Scores = Annotated[Numbers, PlainValidator(_column), PlainSerializer(_known)]
+Scores = Annotated[Numbers, PlainValidator(_none_to_nan), PlainSerializer(_nan_to_none)]
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Panel:
 
     def of(self, rows: Positions) -> Panel:
         return Panel(
-            ids=_at(self.ids, rows),
-            groups=_at(self.groups, rows),
+            ids=_cells(self.ids, rows),
+            groups=_cells(self.groups, rows),
             raters={name: column[rows] for name, column in self.raters.items()},
             metrics={name: column.of(rows) for name, column in self.metrics.items()},
-            labels={name: _at(column, rows) for name, column in self.labels.items()},
-            systems=_at(self.systems, rows) if self.systems else (),
+            labels={name: _cells(column, rows) for name, column in self.labels.items()},
+            systems=_cells(self.systems, rows) if self.systems else (),
         )
 
     def above(self, least: float) -> Panel:
@@ -100,7 +100,7 @@ def panel_of_content(content: Mapping[str, Any]) -> Panel:
     return _PANEL.validate_python(content)
 
 
-def _at(column: Sequence[str], rows: Positions) -> tuple[str, ...]:
+def _cells(column: Sequence[str], rows: Positions) -> tuple[str, ...]:
     return tuple(column[row] for row in rows)
 
 

@@ -95,7 +95,7 @@ class HttpClient:
             ):
                 return await _read(response)
         except self._failures as error:
-            raise ClientError(f"{_reason(error)}{_through(self._endpoint)}") from error
+            raise ClientError(f"{_reason(error)}{_proxy_advice(self._endpoint)}") from error
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[httpx2.AsyncClient]:
@@ -170,7 +170,7 @@ def _proxy(scheme: str) -> tuple[str, str, str]:
     return f"{scheme.upper()}_PROXY", kind if separator else "http", address.rpartition("@")[2]
 
 
-def _through(endpoint: str) -> str:
+def _proxy_advice(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     for scheme in (parts.scheme, "all"):
         name, kind, address = _proxy(scheme)

@@ -170,14 +170,14 @@ class GrowingConversation:
             raise RequestRefused("the model's tokens do not distinguish the scores of a scale")
         self._write(ids[0][:common])
         likelihoods = torch.stack([self._next[first] for first in firsts])
-        index = _drawn(likelihoods, temperature, chance)
+        index = _draw_token(likelihoods, temperature, chance)
         self._write(ids[index][common:])
         return choices[index]
 
     def _free_text(self, temperature: float, chance: Any) -> str:
         text = ""
         for _ in range(MAX_REASONING):
-            token = _drawn(self._next, temperature, chance)
+            token = _draw_token(self._next, temperature, chance)
             piece = str(self._tokenizer.decode([token]))
             end = next((index for index, letter in enumerate(piece) if letter in _STOPS), None)
             if token == self._tokenizer.eos_token_id or end is not None:
@@ -187,7 +187,7 @@ class GrowingConversation:
         return text
 
 
-def _drawn(likelihoods: Any, temperature: float, chance: Any) -> int:
+def _draw_token(likelihoods: Any, temperature: float, chance: Any) -> int:
     import torch
 
     if not temperature:

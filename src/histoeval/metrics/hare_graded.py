@@ -212,8 +212,8 @@ def compare(
             alike[i, j] = likeness(mention, opposite, float(cosines[i, j]))
             agreed[i, j] = alike[i, j] * _stance(mention, opposite) if alike[i, j] else 0.0
     return (
-        _judged(reference, candidate, alike, agreed),
-        _judged(candidate, reference, alike.T, agreed.T),
+        _judge_report(reference, candidate, alike, agreed),
+        _judge_report(candidate, reference, alike.T, agreed.T),
     )
 
 
@@ -245,29 +245,29 @@ def _stance(first: WeightedMention, second: WeightedMention) -> float:
     return settings()["factors"]["doubt"] if is_doubt_different else 1.0
 
 
-def _judged(
+def _judge_report(
     report: ReportMentions, opposite: ReportMentions, alike: Matrix, agreed: Matrix
 ) -> JudgedReport:
     linked_tails = {tail for _, tail in report.links}
     entities = []
     for i, mention in enumerate(report.items):
         value = float(agreed[i].max(initial=0.0))
-        is_contradicted = _differs(value) and bool(alike[i].max(initial=0.0) >= _same())
+        is_contradicted = _differs(value) and bool(alike[i].max(initial=0.0) >= _same_threshold())
         weight = 0.0 if mention.type in CONTEXTUAL and i in linked_tails else mention.weight
         nearest = int(agreed[i].argmax()) if value else None
-        entities.append(Judged(_charged(weight, is_contradicted), value, nearest, is_contradicted))
-    links = tuple(_judged_links(report, opposite, alike, agreed))
+        entities.append(Judged(_charge(weight, is_contradicted), value, nearest, is_contradicted))
+    links = tuple(_judge_links(report, opposite, alike, agreed))
     return JudgedReport(tuple(entities), links)
 
 
-def _judged_links(
+def _judge_links(
     report: ReportMentions, opposite: ReportMentions, alike: Matrix, agreed: Matrix
 ) -> Iterator[Judged]:
     factor = settings()["factors"]["relation"]
     for head, tail in report.links:
         target = report.items[tail]
         rivals = [
-            (agreed[head, h] * agreed[tail, t], k, bool(alike[head, h] >= _same()))
+            (agreed[head, h] * agreed[tail, t], k, bool(alike[head, h] >= _same_threshold()))
             for k, (h, t) in enumerate(opposite.links)
             if opposite.items[t].type == target.type
         ]
@@ -275,10 +275,10 @@ def _judged_links(
         has_rival = any(is_same for _, _, is_same in rivals)
         is_contradicted = _differs(value) and has_rival and target.type in _VALUES
         weight = target.weight * (1.0 if target.type in CONTEXTUAL else factor)
-        yield Judged(_charged(weight, is_contradicted), float(value), nearest, is_contradicted)
+        yield Judged(_charge(weight, is_contradicted), float(value), nearest, is_contradicted)
 
 
-def _same() -> float:
+def _same_threshold() -> float:
     return settings()["similarity"]["same"]
 
 
@@ -286,5 +286,5 @@ def _differs(value: float) -> bool:
     return value < settings()["similarity"]["agreed"]
 
 
-def _charged(weight: float, is_contradicted: bool) -> float:
+def _charge(weight: float, is_contradicted: bool) -> float:
     return weight * settings()["factors"]["contradiction"] if is_contradicted else weight

@@ -135,7 +135,7 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
     metrics that have a field for them; `histoeval.load` finds them by itself.
     """
     name, *assignments = spec.split(":")
-    entry, kind = _resolved(name)
+    entry, kind = _resolve(name)
     needed = models_of(kind)
     chosen_settings: dict[str, Any] = {}
     for assignment in assignments:
@@ -161,7 +161,7 @@ def create(spec: str, models: Mapping[str, object] | None = None, **settings: An
     except Exception as error:  # whatever a plug-in raises
         if name in METRICS or isinstance(error, HistoEvalError):
             raise
-        raise _broken(name, entry, error) from error
+        raise _load_error(name, entry, error) from error
     try:
         return as_metric(metric)
     except SettingError as error:
@@ -174,10 +174,10 @@ def models_of(metric: object) -> tuple[str, ...]:
 
 
 def models_needed(specs: Iterable[str]) -> set[str]:
-    return {model for spec in specs for model in models_of(_resolved(spec.partition(":")[0])[1])}
+    return {model for spec in specs for model in models_of(_resolve(spec.partition(":")[0])[1])}
 
 
-def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
+def _resolve(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
     entries = metric_entries()
     if (entry := entries.get(name)) is None:
         guess = did_you_mean(name, entries)
@@ -190,10 +190,10 @@ def _resolved(name: str) -> tuple[MetricEntry, Callable[..., Any]]:
     except (Exception, SystemExit) as error:  # whatever a plug-in does when it is imported
         if name in METRICS:
             raise
-        raise _broken(name, entry, error) from error
+        raise _load_error(name, entry, error) from error
 
 
-def _broken(name: str, entry: MetricEntry, error: BaseException) -> SettingError:
+def _load_error(name: str, entry: MetricEntry, error: BaseException) -> SettingError:
     message = f"the metric {name!r}, a {entry.summary}, cannot be loaded"
     return SettingError(f"{message}: {type(error).__name__}: {error}")
 

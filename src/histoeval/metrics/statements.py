@@ -45,8 +45,8 @@ class StatementF1(EnglishMetric):
         scores: list[Score | Problem] = []
         for pair, questions in zip(pairs, questions_of, strict=True):
             verified = questions.answered(answers)
-            reference = [_judged(statement) for statement in verified.reference]
-            candidate = [_judged(statement) for statement in verified.candidate]
+            reference = [_evidence_of(statement) for statement in verified.reference]
+            candidate = [_evidence_of(statement) for statement in verified.candidate]
             if not (reference or candidate) and pair.reference != pair.candidate:
                 scores.append(self._failed(NOTHING_STATED))
                 continue
@@ -54,7 +54,7 @@ class StatementF1(EnglishMetric):
         return scores
 
 
-def _judged(statement: VerifiedStatement) -> dict[str, Any]:
+def _evidence_of(statement: VerifiedStatement) -> dict[str, Any]:
     verdict = CONTRADICTED if statement.is_contradicted else NEITHER
     if statement.answer.entailment >= ENTAILED:
         verdict = SUPPORTED

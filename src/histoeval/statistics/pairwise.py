@@ -173,7 +173,7 @@ def _weighted(
     shares, firsts, spanning = [], [], []
     for rows, is_of_one_case in zip(groups, is_inside, strict=True):
         if is_of_one_case:
-            agreeing, n = _agreed(metric[rows], expert[rows], epsilon).sum(), len(rows)
+            agreeing, n = _agreements(metric[rows], expert[rows], epsilon).sum(), len(rows)
             shares.append((agreeing / (n * (n - 1)), 1.0))
             firsts.append(resamples.case[rows[0]])
         else:
@@ -196,7 +196,7 @@ def _spanning(
     metric: Numbers, expert: Numbers, rows: Positions, epsilon: float, resamples: Resamples
 ) -> Statistic:
     case = resamples.case[rows]
-    total = pair_sums(_agreed(metric[rows], expert[rows], epsilon), case, len(resamples.times))
+    total = pair_sums(_agreements(metric[rows], expert[rows], epsilon), case, len(resamples.times))
     rows_of = np.bincount(case, minlength=len(resamples.times)).astype(np.float64)
 
     def share(times: Numbers) -> Numbers:
@@ -206,7 +206,7 @@ def _spanning(
     return share
 
 
-def _agreed(metric: Numbers, expert: Numbers, epsilon: float) -> NDArray[np.int8]:
+def _agreements(metric: Numbers, expert: Numbers, epsilon: float) -> NDArray[np.int8]:
     """For every two rows, 1 where metric and experts agree; 0 for a row and itself."""
     is_apart = np.abs(metric[:, None] - metric) > epsilon
     agreement = (signs(metric) * is_apart == signs(expert)).astype(np.int8)

@@ -202,8 +202,8 @@ def _table(ratings: ArrayLike, resamples: Resamples) -> Numbers:
 
 def _whole_rows(ratings: ArrayLike, resamples: Resamples) -> tuple[Numbers, Resamples]:
     table = _table(ratings, resamples)
-    complete = _complete(table)
-    return table[complete], resamples.of(complete)
+    is_complete = _complete(table)
+    return table[is_complete], resamples.of(is_complete)
 
 
 def _complete(table: Numbers) -> NDArray[np.bool_]:

@@ -164,3 +164,28 @@ def test_a_column_that_a_verb_cannot_name_is_to_be_renamed() -> None:
         pytest.raises(HistoEvalError, match="no column for the candidate; call it 'candidate'"),
     ):
         layout_of(table, Columns(), "x.csv")
+
+
+SHEETS = {
+    "no reference": "a,b,c\n1,x,y\n",
+    "no candidate": "reference,note,r1\nx,y,1\n",
+    "no scores": "id,reference,candidate\na,x,y\n",
+    "unclear scores": "id,reference,candidate,k,l\na,x,y,1,70\nb,x,y,1,80\n",
+    "two systems": "reference,candidate_a,candidate_b,system,r1\nx,y,z,m,1\n",
+    "odd encoding": "r\xe9f\xe9rence,reference,candidate,r\xe9\n\xe9,x\xe9,y\xe9,1\n",
+    "an object": "{}\n",
+    "nothing": "",
+    "no object": "oops\n",
+    "no scores of a row": '{"id": "a", "system": "s", "row": 1}\n',
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize("verb", ["agree FILE", "ablate FILE", "compare FILE FILE"])
+def test_a_study_of_a_broken_file_names_only_its_options(
+    verb: str, name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / ("a.jsonl" if SHEETS[name][:1] in ("{", "o", "") else "sheet.csv")
+    file.write_bytes(SHEETS[name].encode("latin-1"))
+    said = re.sub(r"`histoeval score[^`]*`", "", refusal(verb, file))  # which has its own options
+    assert set(OPTION.findall(said)) <= options_of(verb)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.report_page import in_tab, write_page
 from histoeval import write_report
 from tests.support.score_runs import make_score_run
 
@@ -127,3 +128,15 @@ def test_other_pages_open_without_a_fault(
     histoeval.compare(run, metric="marking", resamples=20, permutations=20).write(tmp_path / "two")
     page.goto(write_report(tmp_path / "two").as_uri())
     assert axe(page) == []
+
+
+@pytest.mark.alone
+@pytest.mark.release
+def test_ten_thousand_pairs_are_shown_and_filtered_in_time(tmp_path: Path, page: Page) -> None:
+    run = make_score_run(tmp_path, copies=10_000 // 8)
+    written = write_page(run)
+    assert written.seconds < 20
+    assert written.file.stat().st_size < 25_000_000
+    found = in_tab(page, written.file)
+    assert found["first paint"] < 2_000
+    assert found["slowest filter"] < 200

@@ -2,24 +2,23 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import histoeval
-from histoeval.cli.main import app
 from histoeval.errors import InputError, MissingDependency
 from histoeval.metrics import wordnet
+from tests.support.command import invoked
 from tests.support.rating_sheets import COLUMNS, rows, write, write_wide
+from tests.support.tables import from_table
 
 QUICK = ("--resamples", "100", "--permutations", "20")
 
 
-def run(*arguments: object) -> Result:
-    told = ["agree", *map(str, arguments), *QUICK]
-    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+run = partial(invoked, "agree", *QUICK)
 
 
 def found_in(folder: Path) -> dict[str, Any]:
@@ -85,36 +84,12 @@ def test_scores_of_another_sheet_are_refused(sheet: Path, tmp_path: Path) -> Non
     assert "another sheet" in str(refused)
 
 
-ASKED: dict[str, tuple[int, dict[str, Any], str, str]] = {
-    "--metrics bleu,rouge_l": (0, {}, "ranked by Spearman", "ranking.coefficient=spearman"),
-    "--metrics bleu --by system --by organ --group organ": (
-        *(0, {}, "2 cases only", "cases=2 by.system.A by.system.B by.organ.lung by.organ.skin"),
-    ),
-    "--metrics bleu --rater anna": (
-        *(0, {}, "Experts: anna (0 to 5).", "raters.alpha.reason=there_is_one_rater_only"),
-    ),
-    "--metrics bleu,rouge_l --power bleu,rouge_l": (
-        *(0, {}, "To tell bleu from rouge_l four times in five", ""),
-    ),
-    "--metrics bleu --format markdown": (
-        *(0, {}, "| metric | rank | n | Spearman | Pearson | Kendall |", ""),
-    ),
-    "--metrics bleu": (0, {"anna": 3, "ben": 3}, "the experts give all pairs the same score", ""),
-    "--metrics bleu,chrf": (
-        *(0, {"candidate": "nothing in common"}, "the metric gives all pairs the same score", ""),
-    ),
-    "--metrics chrf": (0, {"case": "one"}, "one case only", ""),
-    "--metrics meteor,bleu": (1, {}, "WordNet", "unavailable.meteor"),
-}
-"""What is asked: exit code, what is different in every row, what is said, and what is written."""
-
-
-@pytest.mark.parametrize("line", ASKED)
+@from_table
 def test_what_is_asked_for_is_said_and_written_and_never_a_nan(
-    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+    sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    line: str, code: int, change: dict[str, Any], said: str, paths: str,
+) -> None:  # fmt: skip
     monkeypatch.setattr(wordnet, "find", lambda: None)
-    code, change, said, paths = ASKED[line]
     write(sheet, [{**each, **change} for each in rows()])
     result = run(sheet, *line.split(), "--output", tmp_path / "out", "--report")
     assert result.exit_code == code, result.output
@@ -143,14 +118,6 @@ def test_whose_scores_are_the_experts_stands_at_the_top(sheet: Path, tmp_path: P
     assert found_in(tmp_path / "out")["raters"]["names"] == ["anna", "ben"]
 
 
-def test_raters_that_cannot_be_told_from_other_numbers_are_asked_for(sheet: Path) -> None:
-    table = [{**each, "mitoses": 3 * (n // 2)} for n, each in enumerate(rows())]
-    columns = (*COLUMNS[:-2], "mitoses", "anna", "ben")
-    result = run(write(sheet, table, columns), "--metrics", "bleu")
-    assert isinstance(result.exception, InputError)
-    assert "'mitoses' (0 to 33), 'anna' (0 to 5), 'ben' (0 to 4)" in str(result.exception)
-
-
 def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) -> None:
     table = rows()
     table[3]["anna"] = "good"
@@ -160,15 +127,10 @@ def test_a_score_that_is_no_number_costs_one_row(sheet: Path, tmp_path: Path) ->
     assert "'good' and not a number" in result.output
 
 
-def test_a_sheet_without_scores_or_rows_is_refused(sheet: Path) -> None:
+def test_a_sheet_of_zeros_has_no_positive_scores(sheet: Path) -> None:
     zeros = [{**each, "anna": 0, "ben": 0} for each in rows()]
-    for table, columns, more, words in (
-        (rows(), COLUMNS[:-2], (), "no column of scores"),
-        ([], COLUMNS, (), "no rows"),
-        (zeros, COLUMNS, ("--positive-only",), "no pair has an expert's score above 0"),
-    ):
-        refused = run(write(sheet, table, columns), "--metrics", "bleu", *more)
-        assert words in str(refused.exception)
+    refused = run(write(sheet, zeros), "--metrics", "bleu", "--positive-only")
+    assert "no pair has an expert's score above 0" in str(refused.exception)
 
 
 def test_a_report_holds_tables_figures_and_signatures(sheet: Path, tmp_path: Path) -> None:

@@ -1,28 +1,25 @@
 """`histoeval compare`, as people run it."""
 
 import json
-from io import StringIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
-from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval.agreement.systems import contest
-from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
 from histoeval.view.terminal.comparison import comparison_tables
+from tests.support.command import invoked
 from tests.support.rating_sheets import rows, write
+from tests.support.terminal_tables import shown
 
 QUICK = ("--resamples", "200", "--permutations", "100")
 
 
-def run(*arguments: object) -> Result:
-    told = ["compare", *map(str, arguments), *QUICK]
-    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+run = partial(invoked, "compare", *QUICK)
 
 
 def scored(folder: Path, change: dict[str, Any], metrics: str = "rouge_1") -> Path:
@@ -202,12 +199,10 @@ def test_tables_fit_80_columns_with_headers_and_intervals_whole() -> None:
     names = ("results:model_alpha_v2", "results:model_beta_v3", "results:baseline")
     scores = {name: source.random(200) - n for n, name in enumerate(names)}
     found = contest(scores, range(200), resamples=50, permutations=10_000)
-    stream = StringIO()
-    for table in comparison_tables("meteor:matchers=exact+stem", found, []):
-        Console(file=stream, width=80).print(table)
-    words = stream.getvalue().split()
+    text = "".join(map(shown, comparison_tables("meteor:matchers=exact+stem", found, [])))
+    words = text.split()
     assert words.count("win/tie/loss") == 1
     intervals = [word for word in words if "…" in word]
     assert len(intervals) == 6
     assert all(word.startswith("(") and word.endswith(")") for word in intervals)
-    assert all(len(line) <= 80 for line in stream.getvalue().splitlines())
+    assert all(len(line) <= 80 for line in text.splitlines())

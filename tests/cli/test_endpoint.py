@@ -4,12 +4,13 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from histoeval.llm.client import RequestLog
-from tests.support.command import Outcome, histoeval_here
+from tests.support.command import Outcome, run_in
 from tests.support.fake_server import Call, Loopback, Wrong, right_answer, serving
 from tests.support.fake_vlm import MALIGNANT, alone, write_picture  # noqa: F401
 from tests.support.judge_pairs import make_pair, write_pairs
@@ -29,16 +30,14 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("MY_KEY", KEY)
     (tmp_path.parent / f"{tmp_path.name}-header").write_text(HEADER, "utf-8")
     write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(4)])
     (tmp_path / "images").mkdir()
     write_picture(tmp_path / "images" / "a.png", stained(64, 64))
     (tmp_path / "reports.csv").write_text(f"id,image,report\n1,a.png,{MALIGNANT}\n", "utf-8")
-    return lambda *arguments: histoeval_here(
-        *arguments, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys
-    )
+    return partial(run_in, tmp_path)
 
 
 def access(server: Loopback, folder: Path) -> tuple[str, ...]:

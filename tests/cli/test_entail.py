@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import histoeval.cli.entail
-from histoeval.cli.main import app
 from histoeval.nli.entailer import Entailment, NliPair
+from tests.support.command import invoked
 
 GOOD = [
     {"id": "a", "premise": "No invasion.", "hypothesis": "Invasion is present."},
@@ -41,9 +41,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Lengths:
     return made
 
 
-def run(*arguments: object) -> Result:
-    told = ["entail", *map(str, arguments)]
-    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+run = partial(invoked, "entail")
 
 
 def write(path: Path, rows: Sequence[object]) -> Path:

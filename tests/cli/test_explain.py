@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from pydantic.dataclasses import dataclass
-from typer.testing import CliRunner, Result
 
 import histoeval
 from histoeval import HistoEvalError, Pair, Problem, Score, SettingError
-from histoeval.cli.main import app
 from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
@@ -22,6 +21,8 @@ from histoeval.concordance.evidence import (
 )
 from histoeval.metrics.base import STRICT, ModelMetric
 from histoeval.metrics.registry import METRICS, MetricEntry
+from tests.support.command import invoked
+from tests.support.tables import from_table
 from tests.support.word_reader import WordReader, read_words
 
 
@@ -79,8 +80,7 @@ def pairs(tmp_path: Path) -> Path:
     return file
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["explain", *map(str, arguments)])
+run = partial(invoked, "explain")
 
 
 def refusal(*arguments: object) -> str:
@@ -99,13 +99,6 @@ def test_one_pair_of_a_file_is_explained(pairs: Path) -> None:
     assert "HER2" not in result.output
     pairs.write_text("id,reference,candidate\na,sarcoma,sarcoma\na,breast,x\n", "utf-8")
     assert "[sarcoma](=1)" in run(pairs, "--id", "a").output, "of two the first"
-
-
-def test_two_texts_are_explained() -> None:
-    result = run("--reference", "a sarcoma", "--candidate", "no sarcoma")
-    assert result.exit_code == 0
-    assert "concordance 1.000" in result.output
-    assert "a [sarcoma](=1)" in result.output
 
 
 def test_a_text_is_read_from_a_file_behind_an_at(tmp_path: Path) -> None:
@@ -150,16 +143,7 @@ def test_models_are_named_by_options(pairs: Path, monkeypatch: pytest.MonkeyPatc
     assert (models.reader, models.aligner, models.device) == ("mine", "lexical", "cpu")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--id", "Case_2"), "has no pair 'Case_2'; did you mean 'case-2'"),
-        (("--id", "somebody"), "Its ids: 'case-1', 'case-2', 'case-3' …"),
-        ((), "--id ID. Its ids: 'case-1', 'case-2', 'case-3' …"),
-        (("--id", "case-3"), "candidate is empty (row 3, line 4)"),
-        (("--id", "case-4"), "concordance could not score 'case-4': that is too much"),
-    ],
-)
+@from_table
 def test_a_missing_pair_or_score_says_why(words: tuple[str, ...], said: str, pairs: Path) -> None:
     assert said in refusal(pairs, *words)
 
@@ -167,8 +151,7 @@ def test_a_missing_pair_or_score_says_why(words: tuple[str, ...], said: str, pai
 def scored(pairs: Path, *options: str) -> Path:
     """The folder of a run over the pairs."""
     folder = pairs.parent / "results"
-    words = ["score", str(pairs), "--metrics", "concordance,bleu", "--output", str(folder)]
-    CliRunner().invoke(app, [*words, *options])
+    invoked("score", pairs, "--metrics", "concordance,bleu", "--output", folder, *options)
     return folder
 
 

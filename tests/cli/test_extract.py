@@ -1,13 +1,14 @@
 """`histoeval extract`: what is shown, what is written, and the exit code."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
+from tests.support.command import invoked
 from tests.support.terminal_tables import table_rows
 from tests.support.word_reader import WordReader
 
@@ -29,8 +30,7 @@ def reports(tmp_path: Path) -> Path:
     return file
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["extract", *map(str, arguments)])
+run = partial(invoked, "extract")
 
 
 def cells(result: Result) -> dict[str, str]:

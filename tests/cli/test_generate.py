@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 pytest.importorskip("openslide")
 
-from histoeval.cli.generate import generate
 from histoeval.errors import EndpointError, InputError, OutputError, SettingError
+from tests.support.command import invoked
 from tests.support.fake_server import Call, Loopback, Wrong, completion
 from tests.support.fake_vlm import (
     BENIGN,
@@ -33,9 +32,6 @@ from tests.support.fake_vlm import (
 from tests.support.painted_slides import glass, put, stained, write_pyramid
 
 pytestmark = pytest.mark.usefixtures("alone")
-
-app = typer.Typer()
-app.command()(generate)
 
 
 class Desk:
@@ -64,8 +60,8 @@ class Desk:
 
 
 def run(server: Loopback, source: Path, output: Path, *more: object) -> Result:
-    given = [source, "--endpoint", server.url, "--model", "eye", "--output", output]
-    return CliRunner().invoke(app, [str(each) for each in (*given, "--attempts", 2, *more)])
+    given = (source, "--endpoint", server.url, "--model", "eye", "--output", output)
+    return invoked("generate", *given, "--attempts", 2, *more)
 
 
 @pytest.fixture

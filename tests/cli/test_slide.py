@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 pytest.importorskip("openslide")
 
+from functools import partial
+
 from PIL import Image
 
-from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
-from tests.support.command import Command
+from tests.support.command import Command, invoked
 from tests.support.painted_slides import draw_ink, glass, put, spoil, stained, write_pyramid
 from tests.support.slide_runs import write_slide_run
 
@@ -25,8 +25,7 @@ def slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pyramid(tmp_path_factory.mktemp("slide") / "case.tif", page, 0.5, levels=4)
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["slide", *map(str, arguments)])
+run = partial(invoked, "slide")
 
 
 def test_info_tells_size_resolution_and_tissue(slide: Path) -> None:

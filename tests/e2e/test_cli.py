@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -92,16 +93,6 @@ def test_rows_are_as_documented(rows: list[dict[str, Any]]) -> None:
     assert [list(row["scores"]) for row in rows] == [["bleu", "chrf"]] * 3 + [[], []]
     assert rows[0]["scores"]["bleu"]["value"] == pytest.approx(BLEU[0])
     assert rows[0]["scores"]["bleu"]["parts"]["precision_1"] == 100.0
-
-
-def test_errors_name_what_is_wrong_and_where(rows: list[dict[str, Any]]) -> None:
-    (unavailable,) = rows[0]["errors"]
-    assert (unavailable["code"], unavailable["metric"]) == ("metric_unavailable", "bertscore")
-    (empty,) = rows[3]["errors"]
-    assert (empty["code"], empty["column"], empty["metric"]) == ("empty_text", "candidate", None)
-    (broken,) = rows[4]["errors"]
-    assert (broken["code"], broken["column"]) == ("broken_json", None)
-    assert "row 5" in broken["message"]
 
 
 def test_the_summary_is_as_documented(summary: dict[str, Any], place: Path) -> None:
@@ -273,3 +264,10 @@ def test_a_file_whose_name_is_not_unicode_is_scored(tmp_path: Path) -> None:
     assert outcome.code == 0
     summary = json.loads((tmp_path / "results/summary.json").read_bytes())
     assert summary["input"]["name"] == name
+
+
+def test_python_m_histoeval_is_histoeval() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "histoeval", "--version"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.split()[0].lower() == "histoeval"

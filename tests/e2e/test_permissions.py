@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from histoeval.cli.main import app
 from histoeval.run.engines.engine import BlockSpool
+from tests.support.command import invoked
 from tests.support.score_runs import make_score_run
 
 
@@ -29,7 +28,7 @@ def too_open(folder: Path) -> dict[str, str]:
 
 
 def run(*arguments: object) -> None:
-    done = CliRunner().invoke(app, [*map(str, arguments)])
+    done = invoked(*arguments)
     assert done.exit_code in (0, 1, 3), done.output
 
 

@@ -5,8 +5,6 @@ same seed makes the same files. Each file is opened by a process that may take 2
 and so may the process that it has slides read by.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

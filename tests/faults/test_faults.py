@@ -1,7 +1,5 @@
 """Broken rows cost nobody else a score, and bad input gets a sentence and an exit code."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -17,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import Outcome, histoeval, histoeval_here
+from tests.support.command import Outcome, histoeval, run_in
 from tests.support.report_words import make_report
 
 ACCENTS = "Sjögren, café-au-lait, naïve"
@@ -154,8 +152,8 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return partial(histoeval_here, "score", cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+def run(tmp_path: Path) -> Run:
+    return partial(run_in, tmp_path, "score")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A daily sample of damaged files; `python -m benchmarks fuzz --files 7000` reads them all."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Damaged images and slides, as `fuzz_images.py` makes them: some always, many for a release."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("openslide")

@@ -3,8 +3,6 @@
 Some of them always run; `HISTOEVAL_FUZZ=1000` runs so many lists of up to 25.
 """
 
-from __future__ import annotations
-
 import os
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Documents and exports that were cut or made up: never a crash, always rows or a reason."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Attacks by files that were tried and did nothing: they must go on doing nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 import time
@@ -18,7 +16,7 @@ from histoeval.io.pairs import open_source
 from histoeval.io.settings_files import read_yaml
 from histoeval_research.annotation.archives import documents
 from histoeval_research.corpus import read_corpus
-from tests.support.command import histoeval_here
+from tests.support.command import run_in
 from tests.support.trust_runs import (
     TRUE,
     judged,
@@ -105,16 +103,11 @@ def test_yaml_that_refers_to_itself_or_is_deep_ends(text: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     "name", ["../../evil", "/etc/passwd", "a\0b", "x" * 1_000_000, "NaN", "\u202ex", "{}", "%s"]
 )
-def test_ids_are_words_and_nothing_else(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_ids_are_words_and_nothing_else(name: str, tmp_path: Path) -> None:
     row = {"id": name, "reference": "Benign polyp.", "candidate": "Benign polyp."}
     (tmp_path / "in.jsonl").write_text(json.dumps(row), "utf-8")
     words = ("score", "in.jsonl", "--metrics", "rouge_l", "--output", "out")
-    assert histoeval_here(*words, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys).code == 0
+    assert run_in(tmp_path, *words).code == 0
     (line,) = (tmp_path / "out" / "scores.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["id"] == name
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "in.jsonl", "out"}

@@ -1,7 +1,5 @@
 """Images that cannot be used cost their own rows, in every verb, and no verb waits for one."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -12,15 +10,15 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 pytest.importorskip("openslide")
 
-from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError
 from histoeval.io import images
 from histoeval.io.images import image_hash
 from histoeval.slides.open import find_slides, open_slide
+from tests.support.command import invoked
 from tests.support.fake_server import Loopback
 from tests.support.fake_vlm import alone, vision  # noqa: F401
 from tests.support.painted_slides import forge, stained, write_pyramid
@@ -89,7 +87,7 @@ def run(verb: str, source: Path, folder: Path, server: Loopback, *more: str) -> 
     else:
         given = ["generate", str(source), "--endpoint", server.url, "--model", "eye"]
         given += ["--output", out, *(() if source.is_dir() else ("--images", str(folder)))]
-    return CliRunner().invoke(app, [*given, *more])
+    return invoked(*given, *more)
 
 
 def rows_of(folder: Path, verb: str) -> list[dict[str, Any]]:
@@ -149,8 +147,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(
         case "device":
             path.symlink_to("/dev/zero")
     more = ("--endpoint", server.url, "--model", "eye", "--output", str(tmp_path / "out"))
-    given = [*verb, str(path), *(() if verb[0] == "slide" else more)]
-    result = CliRunner().invoke(app, given)
+    result = invoked(*verb, path, *(() if verb[0] == "slide" else more))
     assert isinstance(result.exception, InputError)
     assert reason in str(result.exception)
 

@@ -1,7 +1,5 @@
 """200 pairs, three answers in ten spoilt: every row right or missing by name."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -3,8 +3,6 @@
 200 pairs, three answers in ten spoilt: the server counts what it has answered, by content.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import signal

@@ -1,7 +1,5 @@
 """One output folder: one run at a time, one verb, no input lost, and nobody else may read it."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -11,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from histoeval.cli.main import app
 from histoeval.errors import OutputError
 from histoeval.io.store import RowStore
+from tests.support.command import invoked
 from tests.support.fake_server import Loopback
 from tests.support.fake_vlm import vision
 from tests.support.judge_pairs import make_pair, write_pairs
+from tests.support.tables import from_table
 from tests.support.trust_runs import painted_folder, quick_instruments
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -28,7 +27,7 @@ Command = Callable[..., list[str]]  # the words of a verb, given where it writes
 
 
 def run(words: list[str]) -> Result:
-    return CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
+    return invoked(*words)
 
 
 @pytest.fixture
@@ -185,21 +184,7 @@ def test_a_study_does_not_replace_the_page_of_trust_and_a_comparison_lies_beside
 
 
 @pytest.mark.parametrize("link", [None, os.symlink, os.link])
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        (["score", "INPUT", "--metrics", "rouge_l", "--output", "FOLDER"], "scores.jsonl"),
-        (["score", "INPUT", "--metrics", "rouge_l", "--output", "FOLDER"], "summary.json"),
-        (["trust", "--reports", "INPUT", "--output", "FOLDER"], "trust.jsonl"),
-        (["judge", "INPUT", "--endpoint", "URL", "--model", "m", "--output", "FOLDER"], "run.json"),
-        (["extract", "INPUT", "--text", "candidate", "--output", "OUT"], "out.jsonl"),
-        (["entail", "INPUT", "--output", "OUT"], "out.jsonl"),
-        (["experiment", "perturb", "INPUT", "--text", "candidate", "--output", "OUT"], "out.jsonl"),
-        (["agree", "INPUT", "--metrics", "rouge_l", "--output", "FOLDER"], "agreement.json"),
-        (["corpus", "convert", "INPUT", "OUT", "--to", "label_studio"], "out.jsonl"),
-        (["corpus", "split", "INPUT", "--output", "FOLDER"], "dev.jsonl"),
-    ],
-)
+@from_table
 def test_an_input_is_never_deleted_or_replaced(
     words: list[str],
     name: str,

@@ -1,7 +1,5 @@
 """A long run on Ray in which actors, worker processes and the command itself are killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """No escape sequence from a file, a name or a server reaches a terminal; tried on a real one."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -124,7 +124,7 @@ def commands(cases: Sequence[Case]) -> Iterator[Values]:
 
 def _command(line: str, desk: Path) -> Values:
     before = _files(desk)
-    outcome = run_in(desk, *shlex.split(line))
+    outcome = run_in(desk, *shlex.split(line), COLUMNS="100")
     return {
         "exit code": outcome.code,
         "out": _normal(outcome.out),

@@ -1,7 +1,5 @@
 """A private CA with a certificate for this machine and one for a client, made by openssl."""
 
-from __future__ import annotations
-
 import ssl
 import subprocess
 from pathlib import Path

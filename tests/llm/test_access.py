@@ -1,7 +1,5 @@
 """Keys come from the environment or a file, and nothing secret is ever told."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from pathlib import Path
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from histoeval.errors import InputError, SettingError
 from histoeval.llm.access import JUDGE_KEY, MAX_MESSAGE, Access, Secret, discreet, one_each
 from histoeval.llm.service import checked_endpoint
+from tests.support.tables import from_table
 
 HERE = "http://localhost:8000/v1"
 REPORT = "Left breast: invasive carcinoma of no special type, grade 2, in a woman of 53."
@@ -164,27 +163,7 @@ def test_a_report_of_a_million_characters_is_searched_quickly(report: str, messa
     assert time.process_time() - began < 1.5
 
 
-@pytest.mark.parametrize(
-    "endpoint",
-    [
-        "http://user:sk-1@host/v1",
-        "http://user:sk-1@host:abc/v1",
-        "user:sk-1@host/v1",
-        "https://host/v1?key=sk-1",
-        "https://host/v1?api-version=1&X-Amz-Signature=sk-1",
-        "https://host/v1?access_token=sk-1",
-        "http://host:99999/v1",
-        "http://host:abc/v1",
-        "http://host:0/v1",
-        "http://[::1/v1",
-        "http://ho st/v1",
-        "http://host/\nv1",
-        "ftp://host/v1",
-        "host/v1",
-        "",
-        "http://host/v1/chat/completions",
-    ],
-)
+@from_table
 def test_an_address_with_a_key_in_it_or_none_at_all_is_refused(endpoint: str) -> None:
     with pytest.raises(SettingError) as caught:
         checked_endpoint(endpoint)

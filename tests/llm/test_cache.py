@@ -1,7 +1,5 @@
 """Replies are kept as they came, found by what was asked, and survive the process."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -122,17 +120,22 @@ PRAGMA user_version = 3;
 """
 
 
-def test_a_file_of_the_layout_before_is_migrated_once_with_everything_in_it(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
+def of_layout_3(path: Path, count: int) -> Path:
+    """A file with as many replies."""
     file = sqlite3.connect(path)
     file.executescript(LAYOUT_3)
     file.executemany(
         "INSERT INTO replies (key, judge, prompt, text, constrained, characters, tokens_in, "
         "seconds, stored) VALUES (?, 'j', 'p', ?, 1, 7, 3, 0.25, '2026-01-02 03:04:05')",
-        [(bytes.fromhex(key_of(number)), f"reply {number}") for number in range(4)],
+        [(bytes.fromhex(key_of(number)), f"reply {number}") for number in range(count)],
     )
     file.commit()
     file.close()
+    return path
+
+
+def test_a_file_of_the_layout_before_is_migrated_once_with_everything_in_it(tmp_path: Path) -> None:
+    path = of_layout_3(tmp_path / "c.sqlite", 4)
     for _ in range(2):
         with Cache(path) as cache:
             found = [cache.find(key_of(number)) for number in range(4)]
@@ -215,10 +218,7 @@ def test_an_older_cache_is_closed_to_others_and_a_file_that_is_none_is_not(tmp_p
 
 
 def test_two_processes_that_open_an_old_file_at_once_both_find_everything(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    file = sqlite3.connect(path)
-    file.executescript(LAYOUT_3)
-    file.close()
+    path = of_layout_3(tmp_path / "c.sqlite", 0)
     with ThreadPoolExecutor(8) as pool:
         caches = list(pool.map(lambda _: Cache(path), range(8)))
     for number, cache in enumerate(caches):

@@ -1,7 +1,5 @@
 """The HTTP client against servers on this machine: TLS, proxies, redirects, sizes, IPv6."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import os
@@ -22,7 +20,7 @@ from histoeval.vlm.load import load_vlm
 from histoeval.vlm.model import VlmConfig
 from tests.llm.certificates import Certificates, make_certificates
 from tests.llm.test_service import GOOD, REQUEST
-from tests.support.command import Outcome, histoeval_here
+from tests.support.command import Outcome, run_in
 from tests.support.fake_server import Call, Loopback, Wrong, completion, serving
 from tests.support.fake_vlm import described
 from tests.support.judge_pairs import make_pair, write_pairs
@@ -314,10 +312,7 @@ def test_a_connection_that_the_server_closed_is_opened_again(loopback: Loopback)
 
 
 def test_the_command_line_and_python_name_certificates(
-    certificates: Certificates,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    certificates: Certificates, tmp_path: Path
 ) -> None:
     write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(3)])
     with serving(Loopback(), tls=certificates.server_context(mutual=True)) as server:
@@ -325,10 +320,7 @@ def test_the_command_line_and_python_name_certificates(
         tls = ("--ca", str(certificates.ca), "--client-cert", str(certificates.client))
 
         def judge(*arguments: str) -> Outcome:
-            return histoeval_here(
-                "judge", "pairs.csv", *who, *arguments,
-                cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys,
-            )  # fmt: skip
+            return run_in(tmp_path, "judge", "pairs.csv", *who, *arguments)
 
         assert judge(*tls).code == 0
         assert len(server.calls) == 3

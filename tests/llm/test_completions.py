@@ -1,7 +1,5 @@
 """Whatever a server sends, it is a reply or no completion; nothing else can happen."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any
@@ -14,6 +12,7 @@ from histoeval.llm.chat import Reply
 from histoeval.llm.client import ClientError, Response
 from histoeval.llm.service import complaint_in, read_reply
 from tests.support.fake_server import completion, stream
+from tests.support.tables import from_table
 
 EVENTS = {"content-type": "text/event-stream"}
 KEYS = st.sampled_from(
@@ -86,16 +85,6 @@ def test_what_is_odd_beside_the_message_is_not_believed() -> None:
     assert read(completed({"content": "half \ud800"})).text == "half \\ud800"
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ('{"error": {"message": "too long", "type": "x"}}', "too long"),
-        ('{"error": "too long"}', "too long"),
-        ('{"detail": "too long"}', "too long"),
-        ('{"detail": [{"loc": 1}]}', '[{"loc": 1}]'),
-        ('{"choices": []}', ""),
-        ("<html>", ""),
-    ],
-)
+@from_table
 def test_a_complaint_is_found_where_servers_put_it(body: str, said: str) -> None:
     assert complaint_in(Response(400, {}, body.encode())) == said

@@ -1,7 +1,5 @@
 """Reports are data: whatever stands in one stays between its marks and steers nothing."""
 
-from __future__ import annotations
-
 import re
 import time
 

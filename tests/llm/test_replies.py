@@ -1,7 +1,5 @@
 """An answer is read in full or not at all, and nothing in it is mended."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -162,21 +160,8 @@ def test_thinking_is_skipped_as_the_patterns_say(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "<think>",
-        "</think>",
-        "<think></thinking>",
-        "<think></think>",
-        "<",
-        "```",
-        "``` \n",
-        "<|channel|>final<|message|",
-        "{",
-        "{}",
-        '{"a":',
-        "[",
-        '"',
-        " ",
-        "9",
+        *"<think> </think> <think></thinking> <think></think> < ``` { {} [ 9".split(),
+        *("<|channel|>final<|message|", "``` \n", '{"a":', '"', " "),
     ],
 )
 def test_the_time_for_a_reply_grows_with_its_length_alone(piece: str) -> None:

@@ -1,7 +1,5 @@
 """What judging costs, before and after, with prices that people write down themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What every metric can do, whoever wrote it."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Sequence

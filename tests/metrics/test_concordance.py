@@ -1,7 +1,5 @@
 """Concordance with the shipped reader: pairs of our own writing, each wrong in one way."""
 
-from __future__ import annotations
-
 import random
 import time
 from dataclasses import replace
@@ -18,6 +16,7 @@ from histoeval.metrics.concordance import Concordance, PhraseSimilarity, weights
 from histoeval.metrics.registry import create
 from histoeval.reader.builtin import BuiltinReader
 from tests.support.report_builder import MarkedReader, report
+from tests.support.tables import from_table
 
 BREAST = (
     "Left breast, core biopsy: Invasive ductal carcinoma, grade 2. ER: positive. HER2: negative. "
@@ -80,24 +79,7 @@ def errors(score: Score) -> list[dict[str, Any]]:
     return list(score.evidence["errors"])
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "severity"),
-    [
-        ("undercall", "undercall", 4),
-        ("overcall", "overcall", 4),
-        ("side", "wrong_laterality", 4),
-        ("grade", "wrong_grade", 2),
-        ("stage", "wrong_stage", 3),
-        ("marker", "marker_flip", 3),
-        ("size", "measurement_mismatch", 2),
-        ("contradicted", "contradiction", 3),
-        ("omitted", "omission", 2),
-        ("invented", "invention", 2),
-        ("denied", "contradiction", 4),
-        ("organ", "wrong_site", 4),
-        ("empty", "omission", 4),
-    ],
-)
+@from_table
 def test_what_is_wrong_is_told_with_its_kind_and_severity_and_costs(
     scores: dict[str, Score], name: str, kind: str, severity: int
 ) -> None:
@@ -107,18 +89,7 @@ def test_what_is_wrong_is_told_with_its_kind_and_severity_and_costs(
     assert scores[name].value < 1
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("side", "laterality"),
-        ("grade", "grade"),
-        ("stage", "stage"),
-        ("marker", "markers"),
-        ("size", "measurements"),
-        ("omitted", "findings"),
-        ("invented", "no_inventions"),
-    ],
-)
+@from_table
 def test_only_the_wrong_part_is_less_than_1(scores: dict[str, Score], name: str, part: str) -> None:
     low = {key for key, value in scores[name].parts.items() if key in PARTS and value < 1}
     assert low == {part}

@@ -3,8 +3,6 @@
 What the real ones are called with, and what they answer, is as their documentation says.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import inspect

@@ -1,15 +1,12 @@
 """HARE as it scores by default: hierarchy, assertion, context and contradictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from histoeval import Assertion, Entity, EntityType, Pair, Relation, Report, Score
+from histoeval import Assertion, Entity, EntityType, Relation, Report, Score
 from histoeval.align.builtin import BuiltinAligner
 from histoeval.metrics.registry import create
-from histoeval.reader.builtin import BuiltinReader
 
 Scored = Callable[[str, str], Score]
 
@@ -157,26 +154,3 @@ def test_words_are_shown_as_the_report_has_them(scored: Scored) -> None:
     found = scored("Breast carcnoma, necrosis.", "necrosis.")
     for row in found.evidence["reference"]:
         assert "Breast carcnoma, necrosis."[row["start"] : row["end"]] == row["text"]
-
-
-def test_the_number_of_threads_changes_no_score() -> None:
-    pairs = [
-        Pair(
-            id=str(number),
-            reference=f"{site}: invasive ductal carcinoma, grade {number}, ER positive.",
-            candidate=f"{site}: ductal cancer, poorly differentiated, hormone receptors expressed.",
-        )
-        for number, site in enumerate(("Left breast", "Right breast", "Breast", "Axilla"), 1)
-    ]
-
-    def values(threads: int) -> list[float]:
-        models = {
-            "reader": BuiltinReader(threads=threads),
-            "aligner": BuiltinAligner(threads=threads),
-        }
-        answers = create("hare", models).score(pairs)
-        return [answer.value for answer in answers if isinstance(answer, Score)]
-
-    alone = values(1)
-    assert len(alone) == len(pairs)
-    assert values(3) == alone

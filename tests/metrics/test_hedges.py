@@ -1,13 +1,12 @@
 """What a policy could write to please a reward: to leave open or repeat what it should state."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 
 import pytest
 
 import histoeval
+from tests.support.tables import from_table
 
 _REWARD = Path(__file__).parents[2] / "examples" / "reward" / "grpo_reward.py"
 _RIGHT = (
@@ -25,16 +24,7 @@ def concordance() -> histoeval.Metric:
     return histoeval.load("concordance")
 
 
-@pytest.mark.parametrize(
-    ("stated", "left_open", "wrong"),
-    [
-        ("grade 2", "grade 2 or 3", "grade 3"),
-        ("HER2 negative", "HER2 negative or positive", "HER2 positive"),
-        ("invasive ductal", "invasive lobular or ductal", "invasive lobular"),
-        ("ductal carcinoma", "ductal carcinoma or fibroadenoma", "fibroadenoma"),
-        ("ductal carcinoma", "carcinoma or benign", "benign"),
-    ],
-)
+@from_table
 def test_what_is_left_open_earns_less(
     concordance: histoeval.Metric, stated: str, left_open: str, wrong: str
 ) -> None:

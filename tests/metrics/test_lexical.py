@@ -1,7 +1,5 @@
 """What BLEU, chrF and ROUGE say of themselves and of texts whose score can be told by hand."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import time

@@ -1,7 +1,5 @@
 """METEOR against nltk's own, with a small WordNet, and what it says without one."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import time
@@ -25,6 +23,7 @@ from histoeval.metrics.meteor import Meteor
 from histoeval.metrics.registry import create
 from histoeval.report import Pair
 from tests.support import tiny_wordnet
+from tests.support.tables import from_table
 
 TEXTS = st.lists(st.sampled_from(tiny_wordnet.WORDS), max_size=25).map(" ".join)
 
@@ -99,16 +98,7 @@ def test_weights_mean_what_they_mean_in_nltk(
     assert ours == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("matchers", "candidate", "matches"),
-    [
-        ("exact", "Tumor shown", 1),
-        ("exact+stem", "tumors shown", 1),
-        ("exact+stem", "neoplasm shown", 0),
-        ("exact+stem+synonym", "neoplasm shown", 2),
-        ("exact+stem+synonym", "kidney often", 0),
-    ],
-)
+@from_table
 def test_each_matcher_finds_what_it_is_named_after(
     matchers: Literal["exact", "exact+stem", "exact+stem+synonym"],
     candidate: str,

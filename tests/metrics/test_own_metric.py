@@ -1,7 +1,5 @@
 """A metric of one's own: the example of docs/python.md runs, in Python and on the command line."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

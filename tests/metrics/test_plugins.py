@@ -1,7 +1,5 @@
 """A broken plug-in is named with its reason, and nothing else suffers from it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

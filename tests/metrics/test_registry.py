@@ -1,13 +1,12 @@
 """Metrics by name: ours, registered ones, and plug-ins of installed packages."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval import Metric, Score, SettingError
 from histoeval.metrics import registry
 from histoeval.metrics.base import PairMetric
 from histoeval.metrics.registry import METRICS, MetricEntry, create, metric_entries, register
+from tests.support.tables import from_table
 
 
 @pytest.fixture(autouse=True)
@@ -27,19 +26,7 @@ def test_every_metric_describes_itself(name: str) -> None:
     assert METRICS[name].summary
 
 
-@pytest.mark.parametrize(
-    ("spec", "complaint"),
-    [
-        ("blue", r"no metric 'blue' \(did you mean 'bleu'\?\); known: bert_score, bertscore, bleu"),
-        ("bleu:order", "'order' is not of the form name=value"),
-        ("bleu:order=two", "order: input should be a valid integer"),
-        ("bleu:ordre=2", "ordre"),
-        ("bleu_2:order=3", "'order' cannot be set here"),
-        ("hare:reader=x", "'reader' cannot be set here"),
-        ("hare:mode=fast", "mode: input should be 'graded', 'paper' or 'upstream'"),
-        ("hare:threshold=2", "threshold: input should be less than 1"),
-    ],
-)
+@from_table
 def test_a_wrong_specification_is_refused_with_the_reason(spec: str, complaint: str) -> None:
     with pytest.raises(SettingError, match=complaint):
         create(spec)

@@ -1,7 +1,5 @@
 """The rubric without a language model."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval import Pair, Score

@@ -1,7 +1,5 @@
 """Finding a WordNet and reading it, whole, zipped, as Debian has it, or broken."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

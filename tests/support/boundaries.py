@@ -5,8 +5,6 @@
 keeps what else is said of each row in `answers.jsonl.gz`, which nobody has read.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A small challenge: eight invented cases, and teams that hand in more or less of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An encoder that anybody can follow: a patch is its mean colour, a phrase the colour it names."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The command as a user runs it, without a terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -12,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from typer.testing import CliRunner, Result
 
-from histoeval.cli.main import main
+from histoeval.cli.main import app, main
 
 PROGRAM = (sys.executable, "-m", "histoeval.cli.main")
 LOUD = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS")
@@ -85,13 +84,18 @@ def polite(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def run_in(folder: Path, *arguments: str) -> Outcome:
-    """Run it in this process and a folder, in a window of 100 columns."""
+def invoked(*arguments: object) -> Result:
+    """Run it in this process and keep its exception, in a window of 200 columns."""
+    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+def run_in(folder: Path, *arguments: str, **changes: str) -> Outcome:
+    """Run it in this process and a folder, with changes of the environment."""
     out, err = io.StringIO(), io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
-        code = _exit_code(arguments, folder, patch, COLUMNS="100")
+        code = _exit_code(arguments, folder, patch, **changes)
     return polite(Outcome(code, out.getvalue(), err.getvalue()))

@@ -1,7 +1,5 @@
 """A DICOM whole slide of painted pixels, written as a scanner would."""
 
-from __future__ import annotations
-
 import io
 from datetime import datetime
 from pathlib import Path

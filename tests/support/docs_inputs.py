@@ -3,8 +3,6 @@
 All texts were written by a language model.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

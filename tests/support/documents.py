@@ -1,7 +1,5 @@
 """Small documents made on the spot: Word, PDF, HL7 and FHIR."""
 
-from __future__ import annotations
-
 import base64
 import io
 import zipfile

@@ -5,8 +5,6 @@ knows the right answer without knowing anything of how it is asked. Run as a pro
 until it is killed: `python -m tests.support.fake_server PORT DELAY` (and keeps no calls).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

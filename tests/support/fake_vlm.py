@@ -4,8 +4,6 @@ It reports by the colour of what it is shown (blue is a carcinoma, pink is benig
 whatever its temper says: to a false history, to a change of stain, or to nothing.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

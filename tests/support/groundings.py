@@ -1,7 +1,5 @@
 """A grounding with every kind of verdict, as people would have to check it."""
 
-from __future__ import annotations
-
 from histoeval.pathgls.results import Claim, Grounding, OrganSeen, ReportSpan, Spot, Support
 from histoeval.report import Assertion, EntityType
 

@@ -1,7 +1,5 @@
 """A page as a browser sees it: elements closed in order, what is shown, and what is linked."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "img", "br", "input", "link"}  # elements that are never closed

@@ -1,7 +1,5 @@
 """Every test with a cache of its own, no key from outside, and short waits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,11 +37,6 @@ def loopback() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def here(
-    loopback: Loopback,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Here:
+def here(loopback: Loopback, tmp_path: Path) -> Here:
     write_pairs(tmp_path / "pairs.csv", [make_pair(number) for number in range(30)])
-    return Here(loopback, tmp_path, monkeypatch, capsys)
+    return Here(loopback, tmp_path)

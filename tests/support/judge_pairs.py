@@ -1,7 +1,5 @@
 """Pairs whose right scores are known, and judges to ask about them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Sequence

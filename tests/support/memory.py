@@ -1,7 +1,5 @@
 """Memory of all processes of a test run: told in its summary, and given back between tests."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

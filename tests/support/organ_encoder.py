@@ -1,7 +1,5 @@
 """An encoder whose space has an axis for each word: what a patch shows is what it was given."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Painted slides: glass, tissue of known stains, fat, ink and bubbles, and files of them."""
 
-from __future__ import annotations
-
 import math
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Panels made on the spot, for tests of what is made of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from histoeval.agreement.panel import Column, Panel

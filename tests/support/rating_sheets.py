@@ -1,7 +1,5 @@
 """Expert sheets of our own writing, for tests of the verbs that study them."""
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Mapping, Sequence

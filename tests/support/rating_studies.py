@@ -1,7 +1,5 @@
 """Studies of our own writing: pairs of two systems, a plan beside them, and ratings."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs for tests of the Ray engine, and a small cluster for them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import warnings

@@ -4,8 +4,6 @@ A `-` before the words says that it is denied, a `?` that the report is not sure
 to the last marker before it, a grade or descriptor to the last diagnosis before it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Finished score runs with typed errors, made in no time by a metric that is told what to find."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A folder of small runs to be served, with texts that would do harm if they could."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Runs of trust over painted slides, as `histoeval trust` leaves them, made without models."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The texts of a figure, as its SVG file has them."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 from histoeval.view.figures.canvas import Canvas

@@ -5,8 +5,6 @@ the types of these: texts as they stand (`''` is empty, `\\n` the end of a line)
 `Enum` by their names, numbers also as fractions, and anything else as a Python literal.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from enum import Enum

@@ -1,8 +1,9 @@
 """Reads tables back from the text that a terminal shows."""
 
-from __future__ import annotations
-
 import re
+from io import StringIO
+
+from rich.console import Console, RenderableType
 
 RULE = re.compile(r"^[─ ]*─[─ ]*$")
 
@@ -25,3 +26,10 @@ def table_rows(text: str, title: str = "") -> dict[str, list[str]]:
             inside = False
             wanted = not title or wanted or line.startswith(title)
     return found
+
+
+def shown(table: RenderableType, width: int = 80) -> str:
+    """What a terminal of this width shows of a table."""
+    stream = StringIO()
+    Console(file=stream, width=width).print(table)
+    return stream.getvalue()

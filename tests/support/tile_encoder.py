@@ -1,7 +1,5 @@
 """An encoder that knows the tiles of `tiny_tiles` by their colour."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

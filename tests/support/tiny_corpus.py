@@ -1,7 +1,5 @@
 """A few passages with all that a tiny model can learn by heart."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Tiles of our own making, a tiny trunk in ONNX, and settings that learn them in seconds."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

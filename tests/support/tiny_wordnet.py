@@ -1,7 +1,5 @@
 """A WordNet of a dozen synsets, in the files and with the byte offsets of the real one."""
 
-from __future__ import annotations
-
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What tests of trust share: cases with painted pictures, and instruments that are quick."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping, Sequence

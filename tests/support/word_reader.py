@@ -1,7 +1,5 @@
 """A reader that knows six words, for tests of everything around readers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,19 +1,19 @@
 """A gate as Markdown and as JUnit XML, and the exit codes of the verb."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import histoeval
-from histoeval.cli.main import app
 from histoeval.run.compare.compare import Comparison
 from histoeval.run.compare.gate import Gate, NewError, WorseCase
 from histoeval.view.html.run_pages import comparison_page
 from histoeval.view.terminal.comparison import gate_junit, gate_markdown
 from tests.run.compare.test_gate import RIGHT, scored
+from tests.support.command import invoked
 from tests.support.score_runs import HOSTILE
 
 HARD = f"a|b 😀 \x00\x07\ufffe {HOSTILE} @octocat <img src=x> ]]> & `code`"
@@ -24,9 +24,8 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
     return scored(tmp_path / "old", {}), scored(tmp_path / "new", {"c2": RIGHT, "c3": ""})
 
 
-def run(*arguments: object) -> Result:
-    quick = ("--metric", "marking", "--resamples", "100", "--permutations", "100")
-    return CliRunner().invoke(app, ["compare", *map(str, arguments), *quick])
+QUICK = ("--metric", "marking", "--resamples", "100", "--permutations", "100")
+run = partial(invoked, "compare", *QUICK)
 
 
 def hostile(found: Comparison) -> Gate:

@@ -3,23 +3,20 @@
 import json
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from histoeval.cli.main import app
 from tests.support.challenges import TRUTH, a_challenge, changed, set_rules, team
+from tests.support.command import invoked
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "challenge.md").read_text("utf-8")
 JSON = ("--format", "json")
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(
-        app, ["challenge", *map(str, arguments)], env={"COLUMNS": "200", "TERM": "dumb"}
-    )
+run = partial(invoked, "challenge")
 
 
 def block(language: str, heading: str) -> str:

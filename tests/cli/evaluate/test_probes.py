@@ -1,17 +1,17 @@
 """`histoeval evaluate probes`, as people run it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from histoeval.cli.main import app
 from histoeval.errors import InputError, OutputError, SettingError
 from histoeval.metric import Score
 from histoeval.metrics import wordnet
 from histoeval.metrics.bleu import Bleu
 from histoeval.metrics.rouge import Rouge
+from tests.support.command import invoked
 
 REFERENCE = "Skin, back: benign intradermal naevus, margins clear."
 EDITS = [
@@ -31,9 +31,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: object) -> Result:
-    told = ["evaluate", "probes", *map(str, arguments)]
-    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+run = partial(invoked, "evaluate", "probes")
 
 
 def test_figures_are_told_and_written(file: Path, tmp_path: Path) -> None:

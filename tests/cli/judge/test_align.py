@@ -14,6 +14,7 @@ from tests.support.fake_server import CRITERIA
 from tests.support.judge_command import Here
 from tests.support.judge_pairs import deserved
 from tests.support.paths import ROOT, SHARED
+from tests.support.tables import from_table
 
 JUDGED = SHARED / "data/expert/judged_dev.jsonl"
 TOPS = dict(zip(CRITERIA, (4, 3, 3, 4), strict=True))
@@ -141,19 +142,7 @@ def test_too_few_scores_are_told_and_nothing_is_changed(here: Here) -> None:
     assert "5 pairs" in found.fitted["factual_accuracy"]["not_fitted"]
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "complaint"),
-    [
-        ("", (), "empty"),
-        ("id,notes\ncase-1,x\n", (), "no column for any criterion"),
-        ("factual_accuracy\n1\n", (), "no column of ids"),
-        ("id,factual_accuracy\nother,1\n", (), "called otherwise"),
-        ("id,a\ncase-1,1\n", ("--criterion", "nothing=a"), "has no criterion 'nothing'"),
-        ("id,a\ncase-1,1\n", ("--criterion", "factual_accuracy"), "CRITERION=COLUMN"),
-        ("id,a\ncase-1,1\n", ("--criterion", "factual_accuracy=b"), "no column 'b'"),
-        ("id,factual_accuracy\ncase-1,1\n", ("--metric", "bleu"), "no scores of 'bleu'"),
-    ],
-)
+@from_table
 def test_mistakes_are_told(
     here: Here, content: str, arguments: tuple[str, ...], complaint: str
 ) -> None:

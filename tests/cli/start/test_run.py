@@ -13,6 +13,7 @@ import pytest
 from histoeval.cli import start
 from histoeval.resources import resource_bytes, resource_text
 from tests.support.command import Command, environment
+from tests.support.tables import from_table
 
 
 @pytest.fixture
@@ -56,16 +57,7 @@ def test_a_demo_replaces_no_file(shell: Command, tmp_path: Path, opened: list[st
     assert "mine" in (tmp_path / "pairs.csv").read_text()
 
 
-@pytest.mark.parametrize(
-    ("platform", "variables", "expected"),
-    [
-        ("linux", {"DISPLAY": ":0"}, True),
-        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ("linux", {}, False),
-        ("linux", {"DISPLAY": ":0", "SSH_CONNECTION": "somewhere"}, False),
-        ("darwin", {}, True),
-    ],
-)
+@from_table
 def test_a_page_is_opened_where_somebody_can_see_it(
     platform: str, variables: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 pytest.importorskip("openslide")
 
 import histoeval.pathgls.grounding.load
 import histoeval.run.trust.setup
-from histoeval.cli.main import app
 from histoeval.errors import InputError, SettingError
 from histoeval.pathgls.grounding.decisions import read_calibration
 from histoeval.report import EntityType
+from tests.support.command import invoked
 from tests.support.organ_encoder import decisions_for
 from tests.support.tile_encoder import TileEncoder
 from tests.support.tiny_tiles import KINDS, write_tiles
@@ -53,8 +53,8 @@ def reports_on_liver(tmp_path: Path) -> Path:
 
 def calibrated(tiles: Path, file: Path, *more: object) -> Result:
     splits = ("--split", "train", "--split", "test")
-    told = ["evaluate", "grounding", "--tiles", tiles, *splits, "--calibration", file, *more]
-    return CliRunner().invoke(app, [*map(str, told)], env={"COLUMNS": "200", "TERM": "dumb"})
+    told = ("evaluate", "grounding", "--tiles", tiles, *splits, "--calibration", file, *more)
+    return invoked(*told)
 
 
 @pytest.fixture(name="calibration")
@@ -159,8 +159,7 @@ def test_what_cannot_be_calibrated_is_refused(encoder: TileEncoder, tmp_path: Pa
         refused = calibrated(folder, ours, *more).exception
         assert isinstance(refused, error)
         assert words in str(refused)
-    told = ["evaluate", "grounding", "--tiles", str(tiles), "--encoder", "plip"]
-    refused = CliRunner().invoke(app, told).exception
+    refused = invoked("evaluate", "grounding", "--tiles", tiles, "--encoder", "plip").exception
     assert isinstance(refused, SettingError)
     assert "--encoder goes with --calibration" in str(refused)
     assert not ours.exists()

@@ -10,10 +10,11 @@ from PIL import Image
 pytest.importorskip("openslide")
 
 import histoeval.run.trust.reports
-from histoeval.errors import InputError, MissingDependency, OutputError, SettingError
+from histoeval.errors import MissingDependency, OutputError, SettingError
 from tests.support.colour_encoder import ColourEncoder
 from tests.support.fake_vlm import BENIGN, alone, gullible, vision  # noqa: F401
 from tests.support.painted_slides import glass, put, stained, write_pyramid
+from tests.support.tables import from_table
 from tests.support.trust_runs import (
     ROWS,
     TRUE,
@@ -183,15 +184,6 @@ def test_images_may_lie_in_another_folder(folder: Path) -> None:
     assert isinstance(away.exception, SettingError)
 
 
-def test_several_attacks_are_told_apart_by_their_columns(folder: Path) -> None:
-    row = {**ROWS[0], "report_attacked_benign": "Colon, biopsy: hyperplastic polyp."}
-    write(folder / "reports.csv", [row])
-    assert judged(folder).exit_code == 0
-    stability = rows_of(folder)[0]["evidence"]["stability"]
-    assert [shift["attack"] for shift in stability["shifts"]] == ["stain", "prompt", "benign"]
-    assert stability["worst"] == "benign"
-
-
 @pytest.mark.usefixtures("alone")
 def test_a_model_is_asked_for_what_the_table_lacks(folder: Path) -> None:
     write(folder / "reports.csv", [{"id": "a", "image": "one.png", "report": BENIGN}])
@@ -224,30 +216,7 @@ def test_a_latin_1_table_is_read_when_it_is_said_to_be(folder: Path) -> None:
     assert rows_of(folder)[0]["logic"] is not None
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [("", "empty|nothing|blank"), ("id,report\n", "no rows"), ("id,image\na,b\n", "no column")],
-)
-def test_tables_that_cannot_be_used_are_refused(folder: Path, content: str, said: str) -> None:
-    (folder / "reports.csv").write_text(content, "utf-8")
-    done = judged(folder)
-    assert isinstance(done.exception, InputError)
-    assert any(word in str(done.exception) for word in said.split("|"))
-    assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("--weights", "1,1,1"),
-        ("--tiles", "none"),
-        ("--top", "many"),
-        ("--top", "0"),
-        ("--top", "150%"),
-        ("--endpoint", "http://127.0.0.1:9/v1"),
-        ("--distance", "metres"),
-    ],
-)
+@from_table
 def test_settings_that_make_no_sense_are_refused(
     folder: Path, wrong: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

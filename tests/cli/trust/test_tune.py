@@ -1,21 +1,19 @@
 """`histoeval trust tune`, as people run it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from typer.testing import CliRunner, Result
 
-from histoeval.cli.main import app
 from histoeval.errors import InputError
 from histoeval.pathgls.policy.policy import read_policy
+from tests.support.command import invoked
 
 QUICK = ("--folds", "2", "--repeats", "1", "--step", "0.1")
 
 
-def run(*arguments: object) -> Result:
-    told = ["trust", "tune", *map(str, arguments)]
-    return CliRunner().invoke(app, told, env={"COLUMNS": "200", "TERM": "dumb"})
+run = partial(invoked, "trust", "tune")
 
 
 def rows(count: int = 80) -> list[dict[str, object]]:

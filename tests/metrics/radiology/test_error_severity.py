@@ -1,7 +1,5 @@
 """Errors weighed by severity: what they weigh, where the weights come from, and what is shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Statements and errors by a language model that a loopback server stands for."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Precision and recall of statements, with an NLI model that is a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -149,11 +149,8 @@ def test_a_report_shows_what_the_image_says_and_the_tiles_of_each_claim(
     for said in (
         "image: contradicted",
         "the tissue looks like prostate & not like colon",
-        "The image does not show the organ or the diagnosis that the report names.",
         "crypts of the <colon>: contradicted by the image; the image shows <b>renal tubules</b>",
         "120 of 337 patches of the image speak for it",
-        "of other organs and diseases the image fits best: renal tubules",
-        "the patch that speaks least for it",
         "organ seen: prostate (84% of patches); organs that fit the report: colon",
         "calibrated value: 0.90",
     ):

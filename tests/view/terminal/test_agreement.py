@@ -1,15 +1,13 @@
 """Tables of a study: every metric is there, missing results have a reason, and 80 columns do."""
 
 from dataclasses import replace
-from io import StringIO
-
-from rich.console import Console
 
 from histoeval.agreement.panel import Panel
 from histoeval.agreement.study import StudyPlan, study
 from histoeval.table import ResultTable
 from histoeval.view.terminal.agreement import agreement_tables, p_text, remarks
 from tests.support.panels import made
+from tests.support.terminal_tables import shown
 
 PLAN = StudyPlan(resamples=50, permutations=10, by=("organ",))
 
@@ -17,12 +15,6 @@ PLAN = StudyPlan(resamples=50, permutations=10, by=("organ",))
 def tables() -> dict[str, ResultTable]:
     found = list(agreement_tables(study(made(), PLAN), PLAN))
     return {table.columns[0]: table for table in found}
-
-
-def shown(table: ResultTable) -> str:
-    stream = StringIO()
-    Console(file=stream, width=80).print(table)
-    return stream.getvalue()
 
 
 def test_all_tables_have_a_row_for_each_metric_and_fit_80_columns() -> None:

@@ -4,7 +4,7 @@ import re
 from io import StringIO
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 from histoeval.view.terminal.runs import runs_table
 from histoeval.view.terminal.scores import (
@@ -14,13 +14,7 @@ from histoeval.view.terminal.scores import (
     score_table,
     signature_lines,
 )
-from tests.support.terminal_tables import table_rows
-
-
-def shown(table: RenderableType) -> str:
-    stream = StringIO()
-    Console(file=stream, width=80).print(table)
-    return stream.getvalue()
+from tests.support.terminal_tables import shown, table_rows
 
 
 def summary(**means: float | None) -> dict[str, Any]:

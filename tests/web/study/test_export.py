@@ -6,7 +6,6 @@ import pytest
 from histoeval.errors import InputError
 from histoeval.io.results import ScoredMetric
 from histoeval.io.sheets import read_sheet
-from histoeval.run.agree import agree
 from histoeval.web.study.figures import export, figures
 from histoeval.web.study.plan import ExpertStudy
 from histoeval.web.study.store import RaterRatings
@@ -42,14 +41,6 @@ def test_the_sheet_is_read_as_it_was_scored(tmp_path: Path) -> None:
         assert (row.pair.id, row.pair.system) == pair.key
         assert (row.pair.reference, row.pair.candidate) == (pair.reference, pair.candidate)
         assert (row.group, row.labels["organ"]) == (pair.group, pair.labels["organ"])
-
-
-def test_agree_runs_on_the_sheet(tmp_path: Path) -> None:
-    study = make_study(tmp_path)
-    sheet = export(study, _ratings(study), tmp_path / "export")[0]
-    found = agree(sheet, metrics="bleu", resamples=50, permutations=50, scale=(0, 5))
-    assert found.study.rows == 12
-    assert found.study.raters.names == ("rater_anna", "rater_ben", "rater_chloe")
 
 
 def test_ratings_and_errors_are_tables_too(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from histoeval.web.study.app import create_study_app, study_links
 from histoeval.web.study.plan import ExpertStudy
 from histoeval.web.study.store import ratings_of
 from tests.support.rating_studies import SYSTEMS, make_study, rating, write_pairs, write_plan
+from tests.support.tables import from_table
 
 Opening = Callable[[str], TestClient]
 HOME = "http://127.0.0.1"
@@ -155,16 +156,7 @@ def test_a_draft_is_there_again(opening: Opening, study: ExpertStudy) -> None:
     assert not ratings_of(study)["anna"].saved
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rating": {"score": 9}}, "9 is not a score"),
-        ({"rating": {}}, "The score is missing"),
-        ({"request": "x"}, "request"),
-        ({"request": "../../../../etc"}, "request"),
-        ({"more": 1}, "more"),
-    ],
-)
+@from_table
 def test_what_cannot_be_saved_is_said(
     opening: Opening, changes: dict[str, Any], message: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from histoeval.errors import HistoEvalError
 from histoeval.web.study.plan import read_study
 from tests.support.rating_studies import make_study, write_pairs, write_plan
+from tests.support.tables import from_table
 
 
 def test_a_plan_is_read_with_files_named_from_its_folder(tmp_path: Path) -> None:
@@ -43,30 +44,7 @@ def test_the_order_does_not_depend_on_the_order_of_the_table(tmp_path: Path) -> 
     assert [pair.key for pair in make_study(tmp_path).order("anna")] == before
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"name": None}, "the setting name is missing"),
-        ({"rater": ["anna"]}, r"there is no setting rater \(did you mean 'raters'\?\)"),
-        ({"raters": []}, r"raters should have 1 or more entries and is \[\]"),
-        ({"raters": "anna"}, "raters should be a list and is 'anna'"),
-        ({"raters": ["anna", "anna"]}, "give every rater a name of their own"),
-        ({"raters": ["../anna"]}, "small letters, digits"),
-        ({"raters": ["coordinator"]}, "not 'coordinator'"),
-        ({"raters": ["no"]}, "write another name"),
-        ({"seed": -1}, "seed"),
-        ({"pairs": "none.csv"}, r"none\.csv does not exist"),
-        ({"labels": ["blood group"]}, "blood group"),
-        ({"labels": ["Reader 1"]}, "Reader 1"),
-        (
-            {"scale": "expert9"},
-            r"no prompt 'expert9' \(did you mean 'expert5'\?\); known: expert5, rubric4",
-        ),
-        ({"scale": "rubric4"}, "must have one criterion"),
-        ({"criteria": "own.yaml"}, r"criteria: cannot read the prompt .*own\.yaml"),
-        ({"run": "results"}, "results does not exist"),
-    ],
-)
+@from_table
 def test_what_is_wrong_in_a_plan_is_said(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:

@@ -20,9 +20,6 @@ from histoeval.errors import InputError
 from histoeval.io.pairs import PairRow, PairSource, open_source, source_of_records
 from histoeval.io.tables.columns import Columns
 from histoeval.report import Pair
-from tests.support.paths import SHARED
-
-EXPERT_SHEET = SHARED / "data/expert/hare_expert_dev.tsv"
 
 
 def opened(path: Path, content: str | bytes, **named: Any) -> PairSource:
@@ -215,9 +212,8 @@ def test_the_same_pair_is_read_in_every_encoding(tmp_path: Path, spelling: str) 
     }
     for name, content in tables.items():
         source = opened(tmp_path / name, content.encode(spelling))
-        assert [row.pair for row in source.rows()] == [
-            Pair(id="0", reference="naïve", candidate="37 °C")
-        ]
+        (row,) = source.rows()
+        assert row.pair == Pair(id="0", reference="naïve", candidate="37 °C")
         assert source.encoding == spelling
 
 
@@ -233,10 +229,7 @@ def test_keys_of_an_object_are_ids_unless_a_column_is_named(tmp_path: Path) -> N
     assert next(opened(tmp_path / "a.json", once).rows()).id == "k"
     assert next(opened(tmp_path / "a.json", once, id="id").rows()).id == "b"
     twice = opened(tmp_path / "a.json", f'{{"k": {row}, "k": {row}}}', candidates=("id",))
-    assert [outcome(row) for row in twice.rows()] == [
-        ("k", "id", ()),
-        ("k", "id", ("duplicate_id",)),
-    ]
+    assert [outcome(row)[2] for row in twice.rows()] == [(), ("duplicate_id",)]
 
 
 def test_a_source_says_what_it_is_and_reads_from_the_start_each_time(tmp_path: Path) -> None:
@@ -312,16 +305,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str) -> None
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 500_000
-
-
-@pytest.mark.skipif(not EXPERT_SHEET.exists(), reason="the expert sheet is not here")
-def test_the_expert_sheet_is_read_as_it_is() -> None:
-    source = open_source([EXPERT_SHEET])
-    rows = list(source.rows())
-    assert source.layout.candidates == ("0", "1", "2", "3")
-    assert len(rows) == 74 * 4
-    assert all(row.pair is not None for row in rows)
-    assert any("\n" in row.pair.candidate for row in rows if row.pair)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "parquet", "txt", "", "records"])

@@ -129,9 +129,8 @@ def test_cases_are_not_matched_with_rows_that_cannot_be_counted(tmp_path: Path) 
 
 
 def test_a_bad_score_costs_its_own_pair_only(tmp_path: Path) -> None:
-    sheet = read_sheet(
-        hare(tmp_path, ["x", "a", "b", "four", "2"], ["y", "a", "b", "9", "5"]), within=(0, 5)
-    )
+    file = hare(tmp_path, ["x", "a", "b", "four", "2"], ["y", "a", "b", "9", "5"])
+    sheet = read_sheet(file, within=(0, 5))
     assert [each.pair.id for each in sheet.rated] == ["0.1", "1.1"]
     assert trouble(sheet) == [("not_a_number", "Scoring 0"), ("out_of_range", "Scoring 0")]
     first, second = (problem.message for problem in sheet.problems)
@@ -214,9 +213,7 @@ def test_a_name_that_says_so_is_a_rater(name: str, tmp_path: Path) -> None:
 
 
 def test_columns_are_as_they_are_named(tmp_path: Path) -> None:
-    file = long(
-        tmp_path, {**LONG, "r1": 1, "age": 60, "organ": "lung", "patient": "p 1", "case": 1}
-    )
+    file = long(tmp_path, {**LONG, "r1": 1, "age": 60, "organ": "lung", "patient": "p 1"})
     sheet = read_sheet(file, scores=["r1"], group="patient", set="organ")
     assert found(sheet) == [("a", "candidate", {"r1": 1.0})]
     assert (sheet.rated[0].set, sheet.rated[0].group) == ("lung", "p 1")

@@ -35,12 +35,7 @@ def submitted(folder: Path, rows: object, *, loose: bool = False) -> Submission:
         (5, None, "not_an_object", "a number stands where an object was expected (row 2)"),
         ({"report": "Colon."}, None, "missing_id", "id is missing (row 2)"),
         ({"id": ["P1"], "report": "Colon."}, None, "not_a_name", "id is a list"),
-        (
-            {"id": "P0.tiff", "report": "Skin."},
-            "P0.tiff",
-            "duplicate_id",
-            "already the id of row 1",
-        ),
+        ({"id": "P0.tiff", "report": "Skin."}, "P0.tiff", "duplicate_id", "the id of row 1"),
         ({"id": "P1.tiff"}, "P1.tiff", "missing_value", "report is missing (row 2)"),
         ({"id": "P1.tiff", "report": 7}, "P1.tiff", "not_text", "report is a number"),
         ({"id": "P1.tiff", "report": " \n"}, "P1.tiff", "empty_text", "report is empty (row 2)"),
@@ -161,9 +156,7 @@ def test_what_the_references_lack_and_what_comes_twice_is_said(tmp_path: Path) -
     source = joined(tmp_path, team=more)
     assert [row.id for row in source.rows()] == ["a", "b", "c", "z", "a"]
     strangers, twice = source.notes
-    assert strangers == (
-        "team: ids that the references lack, which are not scored: 1, for example: z"
-    )
+    assert strangers.endswith("which are not scored: 1, for example: z")
     assert twice.startswith("team: unusable rows, which are not scored: 1, for example: ")
     assert "'a'" in twice
 
@@ -304,10 +297,7 @@ def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
         [written(tmp_path, "team.json", ANSWERS)], truth=written(tmp_path, "t.json", REFERENCES)
     )
     listed, first, second = source.rows()
-    assert (
-        "is a list of 2 (row 1): give one text, or take several together: s"
-        in listed.problems[0].message
-    )
+    assert "is a list of 2 (row 1)" in listed.problems[0].message
     assert first.pair is not None
     assert second.problems[0].code == "duplicate_id"
     assert "take several together: several_references='best'" in second.problems[0].message
@@ -316,9 +306,7 @@ def test_several_references_must_be_asked_for(tmp_path: Path) -> None:
 def test_a_system_cannot_have_several_reports_on_a_case(tmp_path: Path) -> None:
     reports = {"a": "Colon: adenoma.", "b": ["Skin: nevus.", "Skin: melanoma."]}
     listed = [{"id": name, "report": report} for name, report in reports.items()]
-    team, truth = (
-        written(tmp_path, name, each) for name, each in (("t.json", listed), ("r.json", ANSWERS))
-    )
+    team, truth = written(tmp_path, "t.json", listed), written(tmp_path, "r.json", ANSWERS)
     _, row = open_source([team], truth=truth).rows()
     (problem,) = row.problems
     where = "the report of t is a list of 2 (row 2 of its file)"
@@ -356,10 +344,8 @@ def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_pat
     assert [one["value"] for one in each["scores"]] == [0.5, 1.0]
     assert mean["b"].scores["rouge_l"].value == row.parts["references_mean"] == 0.75
     totals = mean.summary["metrics"]["rouge_l"]["systems"]["team"]
-    assert (
-        totals["parts"]["references_best"]
-        == best.summary["metrics"]["rouge_l"]["systems"]["team"]["mean"]
-    )
+    bests = best.summary["metrics"]["rouge_l"]["systems"]["team"]
+    assert totals["parts"]["references_best"] == bests["mean"]
     assert all("references:best" in line for line in best.signatures.values())
     assert scored("best", "best").summary == best.summary
     with pytest.raises(OutputError):

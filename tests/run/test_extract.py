@@ -146,13 +146,8 @@ def test_a_wrong_answer_of_a_reader_is_not_believed(answer: list[Any], tmp_path:
 
 def test_the_summary_counts_what_was_found(tmp_path: Path) -> None:
     extraction = run(write_lines(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
-    assert extraction.summary["entities"] == {
-        "diagnosis": 2,
-        "site": 1,
-        "finding": 1,
-        "marker": 1,
-        "result": 1,
-    }
+    types = {"diagnosis": 2, "site": 1, "finding": 1, "marker": 1, "result": 1}
+    assert extraction.summary["entities"] == types
     assert extraction.summary["relations"] == {"diagnosis-site": 1, "marker-result": 1}
     meta = json.loads((tmp_path / "out.jsonl.meta.json").read_bytes())
     assert meta["finished"] is True

@@ -43,10 +43,8 @@ def scores() -> Scores:
 
 
 def readings() -> Readings:
-    rows = [
-        ReadRow(id="a", report=Report(text="No tumour.")),
-        ReadRow(id="b", row=2, errors=(BROKEN,)),
-    ]
+    broken = ReadRow(id="b", row=2, errors=(BROKEN,))
+    rows = [ReadRow(id="a", report=Report(text="No tumour.")), broken]
     return Readings({"rows": 2, "entities": {}, "rows_with_errors": 1}, rows)
 
 
@@ -162,9 +160,7 @@ def test_an_agreement_has_a_row_for_each_metric(agreement: Agreement) -> None:
 
 
 def test_a_comparison_has_a_row_for_each_system(tmp_path: Path) -> None:
-    records = [
-        {"id": str(n), "reference": "a b c", "good": "a b c", "bad": "a x y"} for n in range(4)
-    ]
+    records = [{"id": n, "reference": "a b c", "good": "a b c", "bad": "a x y"} for n in range(4)]
     score(records, metrics="rouge_l", candidate=("good", "bad"), output=tmp_path)
     found = compare([tmp_path], resamples=20, permutations=20)
     assert [row.system for row in found] == ["good", "bad"]

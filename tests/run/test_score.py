@@ -73,9 +73,8 @@ def run(
 
 
 def values(rows: dict[str, ResultRow], metric: str = "told") -> dict[str, float | None]:
-    return {
-        id_: row.scores[metric].value if metric in row.scores else None for id_, row in rows.items()
-    }
+    found = {id_: row.scores.get(metric) for id_, row in rows.items()}
+    return {id_: score.value if score else None for id_, score in found.items()}
 
 
 def test_an_exception_in_a_metric_is_the_problem_of_that_pair_only() -> None:

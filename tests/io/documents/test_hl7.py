@@ -70,11 +70,8 @@ def test_many_messages_with_any_line_ends_and_frames(tmp_path: Path, end: str) -
 
 
 def test_the_character_set_is_the_one_that_the_message_names(tmp_path: Path) -> None:
-    for charset, codec in (
-        ("UNICODE UTF-8", "utf-8"),
-        ("8859/1", "latin-1"),
-        ("8859/15", "latin9"),
-    ):
+    codecs = {"UNICODE UTF-8": "utf-8", "8859/1": "latin-1", "8859/15": "latin9"}
+    for charset, codec in codecs.items():
         message = oru("S1", "TX|^R||Größe 5 mm é", charset=charset).encode(codec)
         assert text_of(tmp_path, message) == "Größe 5 mm é"
     (row,) = rows(tmp_path, oru("S1", "TX|^R||é", charset="8859/1").encode(), encoding="utf-8")
@@ -83,10 +80,8 @@ def test_the_character_set_is_the_one_that_the_message_names(tmp_path: Path) -> 
 
 def test_the_orders_of_a_message_are_reports_of_their_own(tmp_path: Path) -> None:
     message = oru("S1", "TX|^R||Colon.") + "OBR|2|P2||x\rOBX|1|TX|^R||Skin.\r"
-    assert [(row.id, row.text) for row in rows(tmp_path, message)] == [
-        ("S1", "Colon."),
-        ("P2", "Skin."),
-    ]
+    found = [(row.id, row.text) for row in rows(tmp_path, message)]
+    assert found == [("S1", "Colon."), ("P2", "Skin.")]
 
 
 def test_documents_inside_a_message_are_read(tmp_path: Path) -> None:

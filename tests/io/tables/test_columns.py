@@ -43,11 +43,7 @@ def test_a_role_is_known_by_many_names(role: str, names: str) -> None:
             {"candidates": ("candidate_gpt4", "Prediction_2", "output")},
         ),
         # what is said of a candidate is not a system
-        (
-            "reference candidate candidate_id prediction_score generated_at",
-            {},
-            {"candidates": ("candidate",)},
-        ),
+        ("ref candidate candidate_id prediction_score made_at", {}, {"candidates": ("candidate",)}),
         (
             "reference candidate_a candidate_a_score candidate_b candidate_b_rating",
             {},
@@ -62,11 +58,7 @@ def test_a_role_is_known_by_many_names(role: str, names: str) -> None:
             {"reference": "a", "candidates": ("c", "b"), "id": "d"},
             {"reference": "a", "candidates": ("c", "b"), "id": "d", "system": None},
         ),
-        (
-            "reference candidate prediction",
-            {"reference": "candidate"},
-            {"candidates": ("prediction",)},
-        ),
+        ("gt candidate pred", {"reference": "candidate"}, {"candidates": ("pred",)}),
     ],
 )
 def test_columns_are_guessed_beside_those_that_were_named(
@@ -80,11 +72,7 @@ def test_columns_are_guessed_beside_those_that_were_named(
     ("found", "named", "told"),
     [
         ("reference candidate_a candidate_b model", {"system": "model"}, "2 candidate columns"),
-        (
-            "reference candidate",
-            {"reference": "refrence"},
-            r"'refrence' \(did you mean 'reference'",
-        ),
+        ("reference pred", {"reference": "refrence"}, r"'refrence' \(did you mean 'reference'"),
         ("text candidate", {}, "reference='NAME'.*Columns found: 'text', 'candidate'"),
         ("reference text", {}, "candidate='NAME'.*Columns found: 'reference', 'text'"),
         ("reference a", {"candidates": ("a", "a")}, "named twice"),
@@ -108,9 +96,7 @@ BAD = ["Right breast: fibroadenoma, benign.", "Colon: adenocarcinoma."]
 
 
 def guess_of(columns: Mapping[str, Sequence[object]], **named: object) -> Layout:
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return layout_of(open_records(rows).table, Columns.model_validate(named), "pairs.csv")
 
 

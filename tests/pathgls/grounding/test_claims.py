@@ -64,11 +64,7 @@ def phrases(marked: str, links: str = "") -> list[str]:
             ["carcinoma of the peritoneum"],
         ),
         ("{diagnosis:Carcinoma}. Primary site: {site:colon}.", "", ["carcinoma", "colon tissue"]),
-        (
-            "{diagnosis:Metastatic carcinoma} of {site:colonic} origin.",
-            "",
-            ["metastatic carcinoma"],
-        ),
+        ("{diagnosis:Metastatic cancer} of {site:colonic} origin.", "", ["metastatic cancer"]),
         (
             "{site:Liver}: {diagnosis:metastatic carcinoma}, consistent with "
             "{diagnosis:breast primary}.",

@@ -69,9 +69,8 @@ def test_vectors_are_those_of_the_library(encoder: PublishedEncoder, folder: Pat
     planes = [(patch[:, :, c] / 255 - MEAN[c]) / STD[c] for c in range(3)]
     tokens = AutoTokenizer.from_pretrained(folder)(["tumour seen"], return_tensors="pt")
     with torch.inference_mode():
-        given = model(
-            pixel_values=torch.tensor(np.stack(planes)[None], dtype=torch.float32), **tokens
-        )
+        pixels = torch.tensor(np.stack(planes)[None], dtype=torch.float32)
+        given = model(pixel_values=pixels, **tokens)
     assert encoder.images([patch]) == pytest.approx(given.image_embeds.numpy(), abs=1e-5)
     assert encoder.texts(["tumour seen"]) == pytest.approx(given.text_embeds.numpy(), abs=1e-5)
 

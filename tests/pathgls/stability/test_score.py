@@ -79,14 +79,11 @@ def test_the_attack_that_moved_the_report_most_is_named_with_what_moved() -> Non
 
 def test_a_mean_does_not_hide_what_the_worst_attack_alone_comes_to() -> None:
     attacks = [(f"attack_{n}", text) for n, text in enumerate("abbb")]
-    found = stability(
-        stability_of("report", [("stain", "b")], attacks, Table(a=1.0, b=0.0), notes=["first"])
-    )
+    table = Table(a=1.0, b=0.0)
+    found = stability(stability_of("report", [("stain", "b")], attacks, table, notes=["first"]))
     assert found.value == pytest.approx(0.875)
-    assert found.notes == (
-        "first",
-        "with the worst attack of each kind alone, stability would be 0.500",
-    )
+    assert found.notes[0] == "first"
+    assert "the worst attack of each kind alone, stability would be 0.500" in found.notes[1]
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,8 @@ def test_a_killed_run_resumes_and_works_on_no_finished_block_again(tmp_path: Pat
         process.wait()
     time.sleep(1)  # workers that are left over end with their block
     finished = (folder / "out.jsonl").read_bytes().count(b"\n")
-    spooled = sum(
-        block.read_bytes().count(b"\n") for block in folder.glob(".out.jsonl.blocks-*/*.jsonl")
-    )
+    blocks = folder.glob(".out.jsonl.blocks-*/*.jsonl")
+    spooled = sum(block.read_bytes().count(b"\n") for block in blocks)
     before = Counter(worked(folder))
     doubled(["late"] * 200, folder, LocalEngine(2), 7)
     again = Counter(worked(folder)) - before
@@ -265,11 +264,7 @@ def test_a_block_that_does_not_fit_the_input_is_refused(tmp_path: Path) -> None:
 METRICS = "concordance,hare,rubric_offline,bleu,rouge_1,rouge_l,chrf"
 PAIRS = [
     {"id": "1", "reference": "Colon: adenocarcinoma, pT2.", "candidate": "Colon: tubular adenoma."},
-    {
-        "id": "2",
-        "reference": "Left breast: ductal carcinoma, grade 2.",
-        "candidate": "Left breast.",
-    },
+    {"id": "2", "reference": "Left breast: carcinoma, grade 2.", "candidate": "Left breast."},
     {"id": "2", "reference": "Twice.", "candidate": "Twice."},
     {"id": "4", "reference": "Skin: naevus. Margins clear.", "candidate": "Skin: melanoma."},
     {"id": "5", "reference": "Prostate: no tumour.", "candidate": ""},

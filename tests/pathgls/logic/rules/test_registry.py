@@ -77,9 +77,8 @@ def test_every_id_of_the_tables_is_in_the_catalogues() -> None:
     diagnoses |= {*kinds["siblings"]["under"], *kinds["siblings"]["loose"]}
     for row in (*seen["seen"], *seen["denied"], *seen["stain"]):
         diagnoses |= {*row.get("only", ()), *row.get("excludes", ())}
-    stains = {
-        m for row in seen["stain"] for m in (*row.get("positive", ()), *row.get("negative", ()))
-    }
+    rows = seen["stain"]
+    stains = {m for row in rows for way in ("positive", "negative") for m in row.get(way, ())}
     organs = {id_ for row in ORGAN.entry("tissue") for id_ in row["organs"]}
     organs |= {id_ for group in ORGAN.entry("organs", "together") for id_ in group}
     assert diagnoses <= set(concepts())

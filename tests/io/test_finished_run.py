@@ -1,7 +1,5 @@
 """A folder or file of results is known by what lies in it; its scores are read back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

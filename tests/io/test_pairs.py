@@ -1,7 +1,5 @@
 """From any source to pairs: the faults, the ids, the systems, and what a source says of itself."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

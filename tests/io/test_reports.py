@@ -1,7 +1,5 @@
 """Files of single reports and of cases: which column is what, and what is no report at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """YAML that people write: what it says, in which line, and what is refused."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

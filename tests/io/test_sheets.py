@@ -1,7 +1,5 @@
 """Expert sheets: who scored what, what belongs together, and what is no score."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The store of rows: what is written is read back, and what others wrote is left alone."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The sum of the paper, its bounds, and the verdict: what is not known is never deployed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

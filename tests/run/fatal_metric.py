@@ -1,7 +1,5 @@
 """A metric that kills its process on one pair."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a machine has: the short answers are those of the metrics, and load nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import metadata

@@ -1,7 +1,5 @@
 """Reading a file of reports: every text has its row, and a stopped run goes on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A metric on several processes: its own scores, from threads, forks and copies."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Scoring in one line of Python, and results of every verb: rows by id, frames, a notebook."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections import ChainMap

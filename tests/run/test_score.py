@@ -1,7 +1,5 @@
 """A run asks every metric about every pair, and no failure of one costs another its score."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence

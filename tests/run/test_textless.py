@@ -1,7 +1,5 @@
 """`--no-texts`: no word of a report in any file of the results."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

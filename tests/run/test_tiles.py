@@ -1,7 +1,5 @@
 """Tiles on the disk: the same files whatever happened on the way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums are exact, means leave out what has no score, and coverage hides nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

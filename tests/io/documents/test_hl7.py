@@ -1,7 +1,5 @@
 """HL7 messages and FHIR resources as reports."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text files, folders, Word documents and PDFs as reports."""
 
-from __future__ import annotations
-
 import base64
 import builtins
 import gzip

@@ -1,7 +1,5 @@
 """Which columns are taken for what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """CSV, TSV and text files: round trips, encodings, and what a broken row costs."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

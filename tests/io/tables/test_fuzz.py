@@ -1,7 +1,5 @@
 """Whatever bytes a file holds, it is read or refused; nothing else happens."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JSON lines and JSON documents."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Inputs with an address: copied here, read like any file, and gone at the end."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

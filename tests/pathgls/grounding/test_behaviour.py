@@ -1,7 +1,5 @@
 """Benign or malignant: what a report states, and what the image says of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

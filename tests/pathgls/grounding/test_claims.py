@@ -1,7 +1,5 @@
 """Claims of reports: what is one, how it is phrased, and what is kept apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.pathgls.grounding.claims import claims_of, not_seen, sorted_claims, visual

@@ -1,7 +1,5 @@
 """Limits of grounding: their order, organs against each other, and calibrations in files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decoys claims: which phrases are foreign to a report, and how a cosine stands among theirs."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter

@@ -1,7 +1,5 @@
 """Images as bags of patches: where they lie, how they stream, and what is said of broken input."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path

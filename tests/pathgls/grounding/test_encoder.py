@@ -1,7 +1,5 @@
 """Encoders by their names, and the message where there is none of that name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

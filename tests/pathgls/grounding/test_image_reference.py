@@ -1,7 +1,5 @@
 """The images of a laboratory: their centre, and what is unlike them, for any encoder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """MUSK, through a stand-in with the signatures of its package and of timm."""
 
-from __future__ import annotations
-
 import sys
 import types
 from importlib.machinery import ModuleSpec

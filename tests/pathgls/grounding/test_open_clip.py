@@ -3,8 +3,6 @@
 The stand-ins have the signatures of open_clip 3.3 and of CONCH's package.
 """
 
-from __future__ import annotations
-
 import sys
 import types
 from importlib.machinery import ModuleSpec

@@ -1,7 +1,5 @@
 """Panels: the majority of those that know decides, whatever the threshold."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Grounding: equation (1), what is known and what not, and the evidence."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What the shipped grounding model says of real slides and tiles with reports that are wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Slide encoders: a tiny one with TITAN's methods, loaded by Transformers with its own code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

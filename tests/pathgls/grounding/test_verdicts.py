@@ -1,7 +1,5 @@
 """Verdicts: the organ first, then what the report says of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Tiny models of open_clip's architectures, in folders as the hub has them."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A tiny slide encoder with TITAN's methods, as a folder of Transformers with code of its own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Logic on reports of other hands, which neither the rules nor the NLI model have learned from."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

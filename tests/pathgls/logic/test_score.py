@@ -1,7 +1,5 @@
 """Equation (2), what it is taken over, and when it cannot be told."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

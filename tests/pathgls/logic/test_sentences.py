@@ -1,7 +1,5 @@
 """Which sentences of a report assert something, and of which specimen."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The statements of a report, and the pairs of them that are compared."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.errors import Problem

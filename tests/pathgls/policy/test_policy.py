@@ -1,7 +1,5 @@
 """Policies: what may stand in the file, and what its hash tells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

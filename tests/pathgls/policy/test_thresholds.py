@@ -1,7 +1,5 @@
 """Thresholds, held against trying every one of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Tuning: it finds weights that were hidden, and tells what they are worth on other reports."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

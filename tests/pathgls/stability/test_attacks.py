@@ -1,7 +1,5 @@
 """Instructions: what is shipped, what can be added, and that nothing in braces breaks them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

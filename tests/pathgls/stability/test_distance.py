@@ -1,7 +1,5 @@
 """Distances: bounds, symmetry, equality, and what is said of what changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports under attack, asked of a model: pictures, slides, and everything that can be missing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

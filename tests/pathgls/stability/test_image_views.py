@@ -1,7 +1,5 @@
 """What of an image is shown, and how it is stained anew."""
 
-from __future__ import annotations
-
 import sys
 from io import BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Equation (3), written anew from the paper, and what happens where a report is missing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

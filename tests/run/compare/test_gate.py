@@ -1,7 +1,5 @@
 """A new run against a baseline: the language of conditions, new errors, cases that got worse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

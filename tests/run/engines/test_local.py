@@ -1,7 +1,5 @@
 """The local engine: the same rows whatever happens to its processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """What Ray gives each actor, and what people are told when there is no Ray."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """The Ray engine on a small cluster of this machine: the same rows, whatever is killed."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import random

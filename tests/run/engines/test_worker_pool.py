@@ -1,7 +1,5 @@
 """Workers of odd tasks, forked or not, and workers that are closed, killed or interrupted."""
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle

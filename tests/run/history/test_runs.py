@@ -1,7 +1,5 @@
 """`histoeval runs`: what was run before, what changed between two runs, and what is removed."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Runs of trust that are read again: cases by row and id, and their images wherever they are."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

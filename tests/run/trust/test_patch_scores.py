@@ -1,7 +1,5 @@
 """What each patch says of each claim is kept with a run, and read again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trust in one line of Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

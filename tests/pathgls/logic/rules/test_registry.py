@@ -1,7 +1,5 @@
 """All rules together: what they find in our reports, and the tables that they go by."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.pathgls.logic.lexicon import APPEARANCE, DIAGNOSIS, GRADE, LOGIC, ORGAN
@@ -55,7 +53,7 @@ def test_a_rule_gives_only_a_few_contradictions_of_a_report() -> None:
 
 
 def test_every_id_of_the_word_lists_is_in_the_catalogues() -> None:
-    data = LOGIC.table
+    data = LOGIC.entry()
     lines = {row["name"] for row in data["line"]}
     assert not [row["name"] for row in data["line"] if row["name"] in row["excludes"]]
     for row in (*data["line"], *data["home"]):
@@ -71,8 +69,8 @@ def test_every_id_of_the_word_lists_is_in_the_catalogues() -> None:
 
 
 def test_every_id_of_the_tables_is_in_the_catalogues() -> None:
-    kinds, seen = DIAGNOSIS.table, APPEARANCE.table
-    named = [*kinds["family"], *kinds["one_of"], *GRADE.table["implied"]]
+    kinds, seen = DIAGNOSIS.entry(), APPEARANCE.entry()
+    named = [*kinds["family"], *kinds["one_of"], *GRADE.entry("implied")]
     diagnoses = {id_ for row in named for id_ in row["diagnoses"]}
     diagnoses |= {*kinds["siblings"]["under"], *kinds["siblings"]["loose"]}
     for row in (*seen["seen"], *seen["denied"], *seen["stain"]):

@@ -126,14 +126,14 @@ def _batched_seconds(reader: HuggingFaceReader, marked: Sequence[str]) -> float:
 def _count_candidates(reader: HuggingFaceReader) -> Callable[[], int]:
     """Count the candidates of the relation model from now on."""
     counted = 0
-    original = reader._relations
+    original = reader._probabilities
 
     def counting(candidates: Any) -> Any:
         nonlocal counted
         counted += len(candidates)
         return original(candidates)
 
-    reader._relations = counting  # type: ignore[method-assign]
+    reader._probabilities = counting  # type: ignore[method-assign]
     return lambda: counted
 
 

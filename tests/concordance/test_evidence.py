@@ -11,7 +11,7 @@ from histoeval.concordance.compare import compare
 from histoeval.concordance.evidence import (
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
     closed,
@@ -199,10 +199,10 @@ def test_the_costs_of_the_parts_add_up_to_what_is_missing(reference: str, candid
 
 @given(texts, texts)
 @settings(max_examples=40)
-def test_excusing_every_error_never_lowers_a_score(reference: str, candidate: str) -> None:
+def test_ignoring_every_error_never_lowers_a_score(reference: str, candidate: str) -> None:
     parts = parts_of(reference, candidate)
-    excused = Excused(frozenset(m for part in parts.values() for m in part.mistakes))
-    again = compare(facts(reference), facts(candidate), alike, excused)
+    ignored = IgnoredErrors(frozenset(m for part in parts.values() for m in part.mistakes))
+    again = compare(facts(reference), facts(candidate), alike, ignored)
     before = weights().expert({name: part.value for name, part in parts.items()})
     after = weights().expert({name: part.value for name, part in again.items()})
     assert after >= before - 1e-9
@@ -218,19 +218,21 @@ def test_an_explanation_prints_what_parts_and_errors_cost() -> None:
     )
 
 
-def test_what_is_excused_is_looked_up_by_topic_and_entities() -> None:
+def test_ignored_errors_are_looked_up_by_topic_and_entities() -> None:
     one, other = (
         Entity(text=text, start=0, end=len(text), type=EntityType.DIAGNOSIS)
         for text in ("adenoma", "carcinoma")
     )
     kind, severity = ErrorKind.WRONG_DIAGNOSIS, Severity.MAJOR
-    excused = Excused(frozenset({ReportError(kind, "findings", severity, one, other)}))
-    assert excused.between("diagnosis", one, other)
-    assert excused.between("findings", None, other.model_copy())
-    assert excused.between("findings", one, None)
-    assert not excused.between("findings", other, one)
-    assert not excused.between("site", one, other)
-    omitted = Excused(frozenset({ReportError.one_sided(ErrorKind.OMISSION, "site", severity, one)}))
+    ignored = IgnoredErrors(frozenset({ReportError(kind, "findings", severity, one, other)}))
+    assert ignored.between("diagnosis", one, other)
+    assert ignored.between("findings", None, other.model_copy())
+    assert ignored.between("findings", one, None)
+    assert not ignored.between("findings", other, one)
+    assert not ignored.between("site", one, other)
+    omitted = IgnoredErrors(
+        frozenset({ReportError.one_sided(ErrorKind.OMISSION, "site", severity, one)})
+    )
     assert omitted.between("no_inventions", one, None)
     assert not omitted.between("site", one, other)
-    assert not Excused().between("site", None, None)
+    assert not IgnoredErrors().between("site", None, None)

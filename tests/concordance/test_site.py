@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, Severity
+from histoeval.concordance.evidence import NONE_IGNORED, ComparedPart, ErrorKind, Severity
 from histoeval.concordance.site import with_specimen
 from tests.support.report_builder import facts, kinds_of, mistakes_of, parts_of, value_of
 from tests.support.tables import from_table
@@ -48,4 +48,6 @@ def test_the_same_specimen_under_another_name_is_no_wrong_site(
 def test_another_specimen_costs_also_where_no_organ_was_compared() -> None:
     native = facts("{site:Liver}, biopsy. {diagnosis:Steatohepatitis}.")
     graft = facts("{site:Liver allograft}, biopsy. {diagnosis:Steatohepatitis}.")
-    assert with_specimen(ComparedPart(None), native, graft).value == pytest.approx(0.7)
+    assert with_specimen(ComparedPart(None), native, graft, NONE_IGNORED).value == pytest.approx(
+        0.7
+    )

@@ -9,7 +9,7 @@ from histoeval.concordance.compare import OF_FACTS, compare
 from histoeval.concordance.evidence import (
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
     evidence_of,
@@ -129,8 +129,8 @@ def test_without_the_swap_nothing_is_lost() -> None:
     reference = both.format("serous carcinoma", "fibroma")
     candidate = both.format("fibroma", "serous carcinoma")
     parts = compared(reference, candidate)
-    excused = Excused(frozenset(parts["specimens"].mistakes))
-    again = compare_reports(facts(reference), facts(candidate), alike, excused)
+    ignored = IgnoredErrors(frozenset(parts["specimens"].mistakes))
+    again = compare_reports(facts(reference), facts(candidate), alike, ignored)
     assert again["specimens"].value == again["diagnosis"].value == 1.0
 
 

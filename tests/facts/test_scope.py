@@ -92,9 +92,9 @@ def test_a_wording_begins_with_a_word() -> None:
 )
 def test_a_place_is_inside_if_it_is_inside_any_stretch(edges: list[int], place: int) -> None:
     edges = sorted(edges)[: len(edges) // 2 * 2]
-    stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
-    inside = any(place in range(start, end) for start, end in stretches)
-    assert TextScope((), stretches).is_gap(place) == inside
+    spans = tuple(zip(edges[::2], edges[1::2], strict=True))
+    inside = any(place in range(start, end) for start, end in spans)
+    assert TextScope((), spans).is_gap(place) == inside
 
 
 @from_table

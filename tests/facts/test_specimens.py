@@ -2,7 +2,7 @@
 
 import random
 
-from histoeval.facts.specimens.clauses import clauses_about, told_parts
+from histoeval.facts.specimens.clauses import clauses_about, prose_specimens
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Gazetteer, place_of
 from histoeval.facts.specimens.text import meeting, only, outside, superseded
@@ -14,7 +14,7 @@ from tests.support.tables import from_table
 @from_table
 def test_parts_are_found_by_labels_and_by_headings(text: str) -> None:
     parts = specimens_of_text(text)
-    said = ["".join(text[a:b] for a, b in part.stretches).lower() for part in parts]
+    said = ["".join(text[a:b] for a, b in part.spans).lower() for part in parts]
     assert len(parts) >= 2
     assert "seminoma" in said[0]
     assert "seminoma" not in said[1]
@@ -34,7 +34,7 @@ def test_text_after_the_parts_is_common_unless_it_refers_to_one() -> None:
         "ALK positive in part A. pT2 pN0."
     )
     parts = specimens_of_text(text)
-    first = [text[a:b] for a, b in parts[0].stretches]
+    first = [text[a:b] for a, b in parts[0].spans]
     assert first[-1].startswith("ALK positive")
     assert not any(part.has(text.index("pT2")) for part in parts)
 
@@ -188,7 +188,7 @@ def test_numbered_places_head_the_lines_of_specimens() -> None:
 
 @from_table
 def test_prose_tells_of_the_places_that_its_clauses_begin_with(text: str, places: int) -> None:
-    assert len(told_parts(text)) == places
+    assert len(prose_specimens(text)) == places
 
 
 def test_the_side_alone_names_a_part_that_no_other_shares_it_with() -> None:

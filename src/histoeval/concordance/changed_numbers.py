@@ -10,10 +10,10 @@ from collections import Counter
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
-    NOTHING_EXCUSED,
+    NONE_IGNORED,
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -43,7 +43,7 @@ def with_numbers(
     known: int,
     reference: str,
     candidate: str,
-    excused: Excused = NOTHING_EXCUSED,
+    ignored: IgnoredErrors = NONE_IGNORED,
 ) -> ComparedPart:
     """The measurements, less what numbers cost that changed beyond the `known` ones."""
     ref_numbers, cand_numbers = numbers_in(reference), numbers_in(candidate)
@@ -61,7 +61,7 @@ def with_numbers(
         )
         for ref, cand in changed
     )
-    counted = sum(not excused(mistake) for mistake in mistakes)
+    counted = sum(not ignored(mistake) for mistake in mistakes)
     return _less(part, min(_MAX_NUMBERS, _NUMBER_COST * counted), mistakes)
 
 
@@ -76,7 +76,7 @@ def _severity(reference: str, ref: Place, candidate: str, cand: Place) -> Severi
 
 
 def with_degrees(
-    part: ComparedPart, reference: str, candidate: str, excused: Excused = NOTHING_EXCUSED
+    part: ComparedPart, reference: str, candidate: str, ignored: IgnoredErrors = NONE_IGNORED
 ) -> ComparedPart:
     """The grade, less what another degree of something costs, if no grade is wrong already."""
     ref_degrees, cand_degrees = _degrees(reference), _degrees(candidate)
@@ -92,7 +92,7 @@ def with_degrees(
         _entity(reference, ref, EntityType.DESCRIPTOR),
         _entity(candidate, cand, EntityType.DESCRIPTOR),
     )
-    return _less(part, 0.0 if excused(mistake) else _DEGREE_COST, (mistake,))
+    return _less(part, 0.0 if ignored(mistake) else _DEGREE_COST, (mistake,))
 
 
 def _less(part: ComparedPart, cost: float, mistakes: tuple[ReportError, ...]) -> ComparedPart:

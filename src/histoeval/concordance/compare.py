@@ -6,11 +6,11 @@ from dataclasses import replace
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.diagnosis import Alike, compare_diagnoses, without_implied
 from histoeval.concordance.evidence import (
+    NONE_IGNORED,
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
     closed,
@@ -63,26 +63,26 @@ _SAME_FINDING = 0.95
 
 
 def compare(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors = NONE_IGNORED
 ) -> Mapping[str, ComparedPart]:
-    """Every part by its name; errors that are excused cost nothing."""
+    """Every part by its name; errors that are ignored cost nothing."""
     both = reference, candidate = without_implied(reference, candidate)
-    diagnoses = compare_diagnoses(*both, alike, excused)
+    diagnoses = compare_diagnoses(*both, alike, ignored)
     known = diagnoses.identity.mistakes
     margins = stated_margins(*both)
     complete, sound = compare_findings(
         without_margins(reference, margins, of_reference=True),
         without_margins(candidate, margins, of_reference=False),
         alike,
-        excused,
+        ignored,
     )
     if (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS:
-        missing, extra = compare_additional(*both, alike, _and_matched(excused, complete))
+        missing, extra = compare_additional(*both, alike, _and_matched(ignored, complete))
         complete, sound = _both(complete, missing), _both(sound, extra)
     texts = reference.stated.text, candidate.stated.text
-    grade, stage = compare_grades(*both, excused), compare_stages(*both, excused)
-    markers = compare_markers(*both, excused)
-    sizes = compare_measurements(*both, excused)
+    grade, stage = compare_grades(*both, ignored), compare_stages(*both, ignored)
+    markers = compare_markers(*both, ignored)
+    sizes = compare_measurements(*both, ignored)
     unsettled = without_settled_numbers(*both)
     # Errors whose words are still in the texts from which settled numbers were taken
     wrong = sum(
@@ -95,30 +95,30 @@ def compare(
         for part in (grade, stage, markers, sizes)
         for error in part.mistakes
     )
-    site = compare_sites(*both, excused)
+    site = compare_sites(*both, ignored)
     is_same = (diagnoses.identity.value or 0.0) >= _SAME_DIAGNOSIS
     if is_same and same_named(*both):  # right for the same diagnosis at sites of the same names
         site = ComparedPart(1.0, site.matched)
     parts = {
         "diagnosis": diagnoses.identity,
-        "behaviour": with_denials(diagnoses.behaviour, *both, excused),
+        "behaviour": with_denials(diagnoses.behaviour, *both, ignored),
         "spread": diagnoses.spread,
         "completeness": _without(diagnoses.completeness, known),
         "soundness": _without(diagnoses.soundness, known),
-        "site": with_specimen(site, *both, excused),
-        "laterality": compare_sides(*both, excused),
-        "grade": with_degrees(grade, *texts, excused),
+        "site": with_specimen(site, *both, ignored),
+        "laterality": compare_sides(*both, ignored),
+        "grade": with_degrees(grade, *texts, ignored),
         "stage": stage,
         "markers": markers,
-        "findings": margins.taken_off(_both(complete, compare_denials(*both, excused)), excused),
-        "no_inventions": _both(sound, extra_sites(*both, excused)),
-        "measurements": with_numbers(sizes, wrong, *unsettled, excused),
+        "findings": margins.taken_off(_both(complete, compare_denials(*both, ignored)), ignored),
+        "no_inventions": _both(sound, extra_sites(*both, ignored)),
+        "measurements": with_numbers(sizes, wrong, *unsettled, ignored),
         "specimens": NOT_MENTIONED,
     }
-    return with_decisive(parts, *both, excused)
+    return with_decisive(parts, *both, ignored)
 
 
-def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:
+def _and_matched(ignored: IgnoredErrors, findings: ComparedPart) -> IgnoredErrors:
     """Excuse, too, what both reports have as a finding: it is no diagnosis besides."""
     matched = {
         ReportError(
@@ -127,7 +127,7 @@ def _and_matched(excused: Excused, findings: ComparedPart) -> Excused:
         for match in findings.matched
         if match.similarity >= _SAME_FINDING
     }
-    return Excused(excused.errors | matched)
+    return IgnoredErrors(ignored.errors | matched)
 
 
 def _both(one: ComparedPart, other: ComparedPart) -> ComparedPart:
@@ -183,7 +183,7 @@ _RATED = ("diagnosis", "findings", "no_inventions", "markers", "completeness", "
 
 
 def with_decisive(
-    parts: Mapping[str, ComparedPart], reference: Facts, candidate: Facts, excused: Excused
+    parts: Mapping[str, ComparedPart], reference: Facts, candidate: Facts, ignored: IgnoredErrors
 ) -> dict[str, ComparedPart]:
     found = dict(parts)
     for decisive in _unshared(reference, candidate):
@@ -200,7 +200,7 @@ def with_decisive(
         if not known:
             part = found[_FINDINGS]
             value = 1.0 if part.value is None else part.value
-            left = max(0.0, value - (0.0 if excused(decisive) else COST[decisive.severity]))
+            left = max(0.0, value - (0.0 if ignored(decisive) else COST[decisive.severity]))
             found[_FINDINGS] = ComparedPart(left, part.matched, (*part.mistakes, decisive))
     return found
 

@@ -16,7 +16,7 @@ from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -62,23 +62,23 @@ class Diagnoses:
 
 
 def compare_diagnoses(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
 
     def near(one: Diagnosis, other: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
-        if excused.between("diagnosis", one.entity, other.entity):
+        if ignored.between("diagnosis", one.entity, other.entity):
             return 1.0
         return diagnosis_closeness(one, other, alike)
 
     return Diagnoses(
-        _identity(reference, candidate, near, excused),
-        _behaviour(reference, candidate, near, excused),
-        compare_spread(reference, candidate, near, excused),
-        _covered(reference, candidate, near, ErrorKind.OMISSION, excused),
+        _identity(reference, candidate, near, ignored),
+        _behaviour(reference, candidate, near, ignored),
+        compare_spread(reference, candidate, near, ignored),
+        _covered(reference, candidate, near, ErrorKind.OMISSION, ignored),
         # Seen from the candidate, the reference is still the first of the two
-        _covered(candidate, reference, lambda c, r: near(r, c), ErrorKind.INVENTION, excused),
+        _covered(candidate, reference, lambda c, r: near(r, c), ErrorKind.INVENTION, ignored),
     )
 
 
@@ -121,7 +121,7 @@ def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> floa
     if one is None or other is None:
         return alike(reference.entity.text, candidate.entity.text)
     primaries = reference.primary or one, candidate.primary or other
-    wide = reference.wide or one, candidate.wide or other
+    wide = reference.concept_without_context or one, candidate.concept_without_context or other
     tree = diagnosis_tree()
     same_sites = bool(one.organs & other.organs) or not (one.organs and other.organs)
     if wide[0] == wide[1] and same_sites and not tree.are_kin(one.id, other.id):
@@ -163,15 +163,17 @@ def _kin_closeness(ref: Concept, cand: Concept) -> float:
     return closeness(ref, cand)
 
 
-def _identity(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
+def _identity(
+    reference: Facts, candidate: Facts, near: Near, ignored: IgnoredErrors
+) -> ComparedPart:
     """Nearness of the leading diagnoses: of the first ones, and of those next to them."""
     if not reference.diagnoses and not candidate.diagnoses:
         return ComparedPart(_both_silent(reference, candidate))
-    is_excused = _is_one_excused(reference, candidate, excused)
-    alone = float(is_excused or _all_told(reference, candidate))
+    is_ignored = _is_one_ignored(reference, candidate, ignored)
+    alone = float(is_ignored or _is_all_spread_stated(reference, candidate))
     first = max((near(r, c) for r in reference.first for c in candidate.first), default=alone)
     leading = max((near(r, c) for r in reference.leading for c in candidate.leading), default=alone)
-    if _is_entailed(reference, excused):
+    if _is_entailed(reference, ignored):
         first = 1.0
     matched, mistakes = [], []
     pairs = _paired(reference, candidate, near)
@@ -233,30 +235,34 @@ def _vagueness(diagnosis: Diagnosis) -> int:
 
 
 def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
-    if _is_told(ref, candidate):
+    if _is_spread_stated(ref, candidate):
         return True
     here = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
     there = cand is None or reference.stated.has_words(cand.entity.text)
     return here and there
 
 
-def _all_told(reference: Facts, candidate: Facts) -> bool:
+def _is_all_spread_stated(reference: Facts, candidate: Facts) -> bool:
     """True if one report names nothing but spread, and the other tells of it in other words."""
     for one, other in ((reference, candidate), (candidate, reference)):
-        if one.first and not other.diagnoses and all(_is_told(each, other) for each in one.first):
+        if (
+            one.first
+            and not other.diagnoses
+            and all(_is_spread_stated(each, other) for each in one.first)
+        ):
             return True
     return False
 
 
-def _is_entailed(reference: Facts, excused: Excused) -> bool:
+def _is_entailed(reference: Facts, ignored: IgnoredErrors) -> bool:
     """True if the candidate says the first diagnosis in words that name another, or none."""
-    return any(excused.between("diagnosis", each.entity, None) for each in reference.first)
+    return any(ignored.between("diagnosis", each.entity, None) for each in reference.first)
 
 
-def _is_one_excused(reference: Facts, candidate: Facts, excused: Excused) -> bool:
+def _is_one_ignored(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> bool:
     """True if only one report makes a diagnosis, and that is not to count."""
-    return _is_entailed(reference, excused) or any(
-        excused.between("diagnosis", None, diagnosis.entity) for diagnosis in candidate.first
+    return _is_entailed(reference, ignored) or any(
+        ignored.between("diagnosis", None, diagnosis.entity) for diagnosis in candidate.first
     )
 
 
@@ -267,15 +273,17 @@ def _both_silent(reference: Facts, candidate: Facts) -> float | None:
     return None if not reference.nothing_found and not candidate.nothing_found else 0.5
 
 
-def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused) -> ComparedPart:
+def _behaviour(
+    reference: Facts, candidate: Facts, near: Near, ignored: IgnoredErrors
+) -> ComparedPart:
     """Benign or malignant, invasive or in situ, of the leading diagnoses."""
     if reference.diagnoses and candidate.diagnoses:
-        if _is_entailed(reference, excused):
+        if _is_entailed(reference, ignored):
             return ComparedPart(1.0)
         return ComparedPart(
             max(
                 1.0
-                if excused.between("diagnosis", r.entity, c.entity)
+                if ignored.between("diagnosis", r.entity, c.entity)
                 else _behave_alike(r, c, near)
                 for r in reference.first
                 for c in candidate.first
@@ -284,7 +292,7 @@ def _behaviour(reference: Facts, candidate: Facts, near: Near, excused: Excused)
     named = reference.first or candidate.first
     if not named:
         return ComparedPart(_both_silent(reference, candidate))
-    if _is_one_excused(reference, candidate, excused):
+    if _is_one_ignored(reference, candidate, ignored):
         return ComparedPart(1.0)
     return ComparedPart(_NOTHING.get(named[0].behaviour, _NOTHING_HARMLESS))
 
@@ -298,7 +306,7 @@ def _behave_alike(ref: Diagnosis, cand: Diagnosis, near: Near) -> float:
 
 
 def _covered(
-    one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
+    one: Facts, other: Facts, near: Near, kind: ErrorKind, ignored: IgnoredErrors
 ) -> ComparedPart:
     """Share of the diagnoses of one report that the other has too, each weighted by its rank."""
     if not one.diagnoses:
@@ -312,7 +320,7 @@ def _covered(
             kind, "diagnosis", _severity(diagnosis, other), diagnosis.entity
         )
         value, nearest = best_of(diagnosis, there, near)
-        if excused(missing) or _is_told(diagnosis, other):
+        if ignored(missing) or _is_spread_stated(diagnosis, other):
             value = 1.0
         values.append(value)
         # A malignancy that has nothing in the other report but what precedes it is missing, too
@@ -337,7 +345,7 @@ def _covered(
     return ComparedPart(mean, (), (*missed, *contradicted))
 
 
-def _is_told(deposit: Diagnosis, other: Facts) -> bool:
+def _is_spread_stated(deposit: Diagnosis, other: Facts) -> bool:
     """True if the other report tells of spread in other words: two of nine nodes are positive."""
     return names_only_spread(deposit) and states_spread(other.stated.text)
 

@@ -58,7 +58,9 @@ def mistake_of(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> Re
 def _akin(ref: Diagnosis, cand: Diagnosis) -> bool:
     """True if one is a kind of the other, by their words alone or by what the report adds."""
     tree = diagnosis_tree()
-    ones, others = ([c for c in (d.concept, d.wide, d.primary) if c] for d in (ref, cand))
+    ones, others = (
+        [c for c in (d.concept, d.concept_without_context, d.primary) if c] for d in (ref, cand)
+    )
     return any(tree.are_kin(a.id, b.id) for a in ones for b in others)
 
 

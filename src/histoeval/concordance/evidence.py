@@ -107,7 +107,7 @@ NOT_MENTIONED = ComparedPart(None)
 
 
 @dataclass(frozen=True)
-class Excused:
+class IgnoredErrors:
     """Errors that a comparison does not count, to see what they cost."""
 
     errors: frozenset[ReportError] = frozenset()
@@ -131,11 +131,11 @@ class Excused:
         return bool(self.errors) and (_topic(part), reference, candidate) in self._about
 
 
-NOTHING_EXCUSED = Excused()
+NONE_IGNORED = IgnoredErrors()
 
 
-def without_errors(part: ComparedPart, excused: Excused) -> ComparedPart:
-    return replace(part, mistakes=tuple(error for error in part.mistakes if not excused(error)))
+def without_errors(part: ComparedPart, ignored: IgnoredErrors) -> ComparedPart:
+    return replace(part, mistakes=tuple(error for error in part.mistakes if not ignored(error)))
 
 
 # --- what is listed ------------------------------------------------------------------------------

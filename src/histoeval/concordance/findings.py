@@ -9,7 +9,7 @@ from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -54,14 +54,14 @@ _OF_DEGREE = frozenset(
 
 
 def compare_findings(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
 ) -> tuple[ComparedPart, ComparedPart]:
     """Share of the reference's findings that the candidate has, and of its own that are right.
 
     Costs add up, so that a finding counts as much in a long report as in a short one: most if one
     report affirms what the other denies, less if it is omitted or hallucinated.
     """
-    both = reference, candidate, alike, excused
+    both = reference, candidate, alike, ignored
     return _complete(*both), _sound(*both)
 
 
@@ -188,7 +188,9 @@ def _turned(observed: FindingFact, reference: Facts) -> Severity:
     return Severity(min(4, importance(observed) + 1))
 
 
-def _complete(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
+def _complete(
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
+) -> ComparedPart:
     """Completeness after omissions and reversals; only a finding can reverse a finding."""
     ref = _once(reference.findings)
     if not ref:
@@ -205,12 +207,12 @@ def _complete(reference: Facts, candidate: Facts, alike: Alike, excused: Excused
         if best is None or near < _SAME:
             severity = Severity.MINOR if each.denied else _severity(each, reference, candidate)
             mistakes.append(_mistake(ErrorKind.OMISSION, severity, each, None))
-            if not excused(mistakes[-1]):
+            if not ignored(mistakes[-1]):
                 omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
         elif best.denied != each.denied:
             severity = _turned(each, reference)
             mistakes.append(_mistake(ErrorKind.CONTRADICTION, severity, each, best))
-            if not excused(mistakes[-1]):
+            if not ignored(mistakes[-1]):
                 reversed_ += _REVERSED[importance(each)]
         else:
             omitted += _OMITTED[importance(each)] * (1 - near)
@@ -227,7 +229,9 @@ def _mistake(
     return ReportError(kind, "findings", severity, *entities, *called)
 
 
-def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -> ComparedPart:
+def _sound(
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
+) -> ComparedPart:
     """Soundness after inventions; most of the cost if the reference denies them."""
     affirmed = [each for each in _once(candidate.findings) if not each.denied]
     if not affirmed:
@@ -241,8 +245,8 @@ def _sound(reference: Facts, candidate: Facts, alike: Alike, excused: Excused) -
         near, best = _nearest(each, ref, alike)
         invented = _mistake(ErrorKind.INVENTION, _severity(each, candidate, reference), None, each)
         if best is not None and near >= _VERY and best.denied:
-            cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
+            cost += 0.0 if ignored(invented) else _INVENTED[importance(each)]
         elif (best is None or near < _SAME) and not _stands(each, reference.stated):
-            cost += 0.0 if excused(invented) else _INVENTED[importance(each)]
+            cost += 0.0 if ignored(invented) else _INVENTED[importance(each)]
             mistakes.append(invented)
     return ComparedPart(1 - min(_MAX_COST, cost), (), tuple(mistakes))

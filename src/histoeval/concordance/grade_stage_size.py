@@ -15,7 +15,7 @@ from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -53,7 +53,7 @@ class _Sort:
     is_detail: Callable[[ValueMention[Any]], bool] = lambda _: False
 
 
-def compare_grades(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def compare_grades(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """The grade: that of the whole lesion, or of one aspect with that same aspect."""
     sort = _Sort(
         "grade",
@@ -65,7 +65,7 @@ def compare_grades(reference: Facts, candidate: Facts, excused: Excused) -> Comp
     ref, cand = distinct_values(reference.grades), distinct_values(candidate.grades)
     elsewhere = _elsewhere(reference, candidate, _grade_stands)
     stated = stated_grades(reference, candidate)
-    return _compare(sort, ref, cand, _grades_alike, elsewhere, excused, stated)
+    return _compare(sort, ref, cand, _grades_alike, elsewhere, ignored, stated)
 
 
 def _grades_alike(one: Grade, other: Grade) -> float | None:
@@ -73,7 +73,7 @@ def _grades_alike(one: Grade, other: Grade) -> float | None:
     return grades.agreement(one, other) if comparable else None
 
 
-def compare_stages(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def compare_stages(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """The stage, axis by axis."""
     sort = _Sort("stage", ErrorKind.WRONG_STAGE, Severity.MAJOR, Severity.MODERATE)
     ref, cand = (
@@ -82,10 +82,12 @@ def compare_stages(reference: Facts, candidate: Facts, excused: Excused) -> Comp
     )
     elsewhere = _elsewhere(reference, candidate, _stands)
     stated = stated_stages(reference, candidate)
-    return _compare(sort, ref, cand, stages.agreement, elsewhere, excused, stated)
+    return _compare(sort, ref, cand, stages.agreement, elsewhere, ignored, stated)
 
 
-def compare_measurements(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def compare_measurements(
+    reference: Facts, candidate: Facts, ignored: IgnoredErrors
+) -> ComparedPart:
     """Sizes, counts and shares, each with the nearest of its kind."""
     sort = _Sort(
         "measurements", ErrorKind.MEASUREMENT_MISMATCH, Severity.MODERATE, Severity.MINOR, 0.6
@@ -97,7 +99,7 @@ def compare_measurements(reference: Facts, candidate: Facts, excused: Excused) -
 
     elsewhere = _elsewhere(reference, candidate, stands)
     stated = stated_amounts(reference, candidate)
-    return _compare(sort, ref, cand, measurements.agreement, elsewhere, excused, stated)
+    return _compare(sort, ref, cand, measurements.agreement, elsewhere, ignored, stated)
 
 
 # True if the candidate has a value of the reference in words that were not read; and reverse
@@ -129,7 +131,7 @@ def _compare(
     cand: Sequence[ValueMention[Value]],
     agreement: Callable[[Value, Value], float | None],
     elsewhere: Elsewhere[Value],
-    excused: Excused,
+    ignored: IgnoredErrors,
     stated: StatedValues,
 ) -> ComparedPart:
     """Cost of every wrong value, and a little for those that only one report gives.
@@ -138,7 +140,7 @@ def _compare(
     words of both reports state is compared as they state it, and not again as it was read.
     """
     if not ref and not cand:
-        return stated.taken_off(NOT_MENTIONED, excused)
+        return stated.taken_off(NOT_MENTIONED, ignored)
     done = {i for i, value in enumerate(ref) if stated.settles(value.entity, of_reference=True)}
     done_cand = {
         j for j, value in enumerate(cand) if stated.settles(value.entity, of_reference=False)
@@ -152,11 +154,11 @@ def _compare(
         if value >= _RIGHT:
             matched.append(EntityMatch(sort.part, ref[i].entity, cand[j].entity, value))
         elif i in done or j in done_cand:
-            cost += stated.further(wrong, _cost(sort, value), excused)
+            cost += stated.further(wrong, _cost(sort, value), ignored)
             continue
         else:
             mistakes.append(wrong)
-        cost += 0.0 if excused(wrong) else _cost(sort, value)
+        cost += 0.0 if ignored(wrong) else _cost(sort, value)
     answered, answered_cand = {i for i, _, _ in pairs}, {j for _, j, _ in pairs}
     left_ref = _unanswered(ref, answered | done, cand, agreement, elsewhere[0])
     if sort.part == "measurements":
@@ -182,10 +184,10 @@ def _compare(
         ReportError(ErrorKind.INVENTION, sort.part, Severity.MINOR, None, cand[j].entity)
         for j in left_cand
     ]
-    cost += min(_MAX_OMITTED, _OMITTED * sum(not excused(error) for error in omitted))
-    cost += min(_MAX_INVENTED, _INVENTED * sum(not excused(error) for error in invented))
+    cost += min(_MAX_OMITTED, _OMITTED * sum(not ignored(error) for error in omitted))
+    cost += min(_MAX_INVENTED, _INVENTED * sum(not ignored(error) for error in invented))
     part = ComparedPart(max(0.0, 1 - cost), tuple(matched), (*mistakes, *omitted, *invented))
-    return stated.taken_off(part, excused)
+    return stated.taken_off(part, ignored)
 
 
 def _cost(sort: _Sort, value: float) -> float:

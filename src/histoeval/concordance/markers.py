@@ -5,7 +5,7 @@ from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -23,7 +23,7 @@ _MAX_ONE_SIDED = 0.3  # the highest cost of markers that were omitted or added, 
 _FLIPPED, _SAME_POLARITY, _RIGHT = 0.3, 0.7, 0.85
 
 
-def compare_markers(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def compare_markers(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """Each marker's result with that of the same marker."""
     stated = stated_markers(reference, candidate)
     keys = [
@@ -32,7 +32,7 @@ def compare_markers(reference: Facts, candidate: Facts, excused: Excused) -> Com
         if _is_comparable(key, reference, candidate)
     ]
     if not keys:
-        return stated.taken_off(NOT_MENTIONED, excused)
+        return stated.taken_off(NOT_MENTIONED, ignored)
     matched, mistakes = [], []
     wrong = left = 0.0
     for key in keys:
@@ -47,7 +47,7 @@ def compare_markers(reference: Facts, candidate: Facts, excused: Excused) -> Com
             continue  # the words of both reports say what it showed
         other = candidate if key in reference.markers else reference
         mistake = _mistake(key, ref, cand, value, not speaks_of(key, other.stated.text))
-        cost = 0.0 if excused(mistake) else 1 - value
+        cost = 0.0 if ignored(mistake) else 1 - value
         if compared:
             wrong += cost
         else:
@@ -58,7 +58,7 @@ def compare_markers(reference: Facts, candidate: Facts, excused: Excused) -> Com
             mistakes.append(mistake)
     total = wrong + min(_MAX_ONE_SIDED, left)
     part = ComparedPart(max(0.0, 1 - total), tuple(matched), tuple(mistakes))
-    return stated.taken_off(part, excused)
+    return stated.taken_off(part, ignored)
 
 
 def _is_comparable(key: str, reference: Facts, candidate: Facts) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from histoeval.concordance.diagnosis import Alike, diagnosis_closeness
 from histoeval.concordance.diagnosis_errors import MATCHED, severity_of
 from histoeval.concordance.evidence import (
+    NONE_IGNORED,
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -48,7 +48,7 @@ _CLEAR = re.compile(
 
 
 def compare_additional(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors = NONE_IGNORED
 ) -> tuple[ComparedPart, ComparedPart]:
     """Omitted and invented diagnoses, where the leading diagnosis is right."""
 
@@ -57,13 +57,13 @@ def compare_additional(
         return max(diagnosis_closeness(one, other, alike), diagnosis_closeness(other, one, alike))
 
     return (
-        _additional(reference, candidate, near, ErrorKind.OMISSION, excused),
-        _additional(candidate, reference, near, ErrorKind.INVENTION, excused),
+        _additional(reference, candidate, near, ErrorKind.OMISSION, ignored),
+        _additional(candidate, reference, near, ErrorKind.INVENTION, ignored),
     )
 
 
 def _additional(
-    one: Facts, other: Facts, near: Near, kind: ErrorKind, excused: Excused
+    one: Facts, other: Facts, near: Near, kind: ErrorKind, ignored: IgnoredErrors
 ) -> ComparedPart:
     """Part that is left after diagnoses of one report that the other has in no words."""
     if not one.diagnoses:
@@ -77,7 +77,7 @@ def _additional(
         and not other.stated.has_words(diagnosis.entity.text)
         and not (names_only_spread(diagnosis) and states_spread(other.stated.text))
     ]
-    mistakes = tuple(error for error in missing if not excused(error))
+    mistakes = tuple(error for error in missing if not ignored(error))
     return ComparedPart(1 - min(_MAX_ADDITIONAL, _ADDITIONAL * len(mistakes)), (), mistakes)
 
 
@@ -85,7 +85,7 @@ def _additional(
 
 
 def compare_denials(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, ignored: IgnoredErrors = NONE_IGNORED
 ) -> ComparedPart:
     """Part that is left after diagnoses that one report denies and the other makes or omits."""
     clear = _all_clear(reference, candidate)
@@ -95,7 +95,7 @@ def compare_denials(
     cost = sum(
         _REVERSED.get(denied.behaviour, _REVERSED_OTHER)
         for denied, mistake in contradicted
-        if not excused(mistake)
+        if not ignored(mistake)
     )
     counted = {id(denied) for denied, _ in contradicted}
     omitted = [
@@ -103,11 +103,11 @@ def compare_denials(
         for denied in _not_mentioned(reference, candidate)
         if id(denied) not in counted
     ]
-    left_out = sum(not excused(mistake) for mistake in omitted)
+    left_out = sum(not ignored(mistake) for mistake in omitted)
     cost += min(_MAX_DENIALS_OMITTED, _DENIAL_OMITTED * left_out)
     mistakes = (*(mistake for _, mistake in contradicted), *omitted)
     if clear is not None and not contradicted:
-        cost += 0.0 if excused(clear) else _REVERSED_OTHER
+        cost += 0.0 if ignored(clear) else _REVERSED_OTHER
         mistakes = (clear, *mistakes)
     return ComparedPart(max(0.0, 1 - cost), (), mistakes)
 
@@ -116,11 +116,11 @@ def with_denials(
     behaviour: ComparedPart,
     reference: Facts,
     candidate: Facts,
-    excused: Excused = NOTHING_EXCUSED,
+    ignored: IgnoredErrors = NONE_IGNORED,
 ) -> ComparedPart:
     """The behaviour; less where only one of the reports denies a malignancy."""
     grave = any(
-        denied.behaviour in _GRAVE and not excused(mistake)
+        denied.behaviour in _GRAVE and not ignored(mistake)
         for denied, mistake in _contradicted(reference, candidate)
     )
     if behaviour.value is None or not grave:
@@ -171,7 +171,9 @@ def _distinct(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
     """The first of those that have the same words and mean the same."""
     found: dict[tuple[str, str | None, str | None], Diagnosis] = {}
     for each in diagnoses:
-        meant, wide = (known.id if known else None for known in (each.concept, each.wide))
+        meant, wide = (
+            known.id if known else None for known in (each.concept, each.concept_without_context)
+        )
         found.setdefault((plain(each.entity.text), meant, wide), each)
     return list(found.values())
 
@@ -214,7 +216,7 @@ def _denies(denied: Diagnosis, made: Diagnosis) -> bool:
         diagnosis_tree().is_a(made.concept.id, concept.id)
         and (concept.behaviour not in _OPEN or made.concept.behaviour in _GRAVE)
         and concept.behaviour in (made.concept.behaviour, Behaviour.UNSPECIFIED)
-        for concept in (denied.wide, denied.concept)
+        for concept in (denied.concept_without_context, denied.concept)
         if concept is not None
     )
 

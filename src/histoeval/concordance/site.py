@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from histoeval.concordance.evidence import (
+    NONE_IGNORED,
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention, distinct_values
 from histoeval.facts.sampled import heading_sites, host_of, may_be_graft, tumour_sites
-from histoeval.facts.specimens.text import Stretch, meeting
+from histoeval.facts.specimens.text import Span, meeting
 from histoeval.report import Entity, EntityType
 from histoeval.terms.matching import NameMatch
 from histoeval.terms.sites import (
@@ -39,7 +39,7 @@ _EXTRA_SITE, _MAX_EXTRA_SITES = 0.25, 0.5
 _ONE_SILENT = 0.6  # what a site counts for that one of the two does not name
 
 
-def compare_sites(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def compare_sites(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """Compare the organ, by name or by the diagnosis.
 
     The organ of each report is looked for in the other. Where one of them does not mention it
@@ -58,11 +58,11 @@ def compare_sites(reference: Facts, candidate: Facts, excused: Excused) -> Compa
             ReportError(ErrorKind.OMISSION, "site", Severity.MINOR, site.entity, None)
             for site in reference.sites[: int(located[0])]
         )
-        return ComparedPart(1.0 if any(map(excused, missed)) else _ONE_SILENT, (), missed)
+        return ComparedPart(1.0 if any(map(ignored, missed)) else _ONE_SILENT, (), missed)
     value = sum(values) / len(values)
     matched = tuple(_matched(reference, candidate))
     if (moved := _other_part(reference, candidate)) is not None:
-        return ComparedPart(value if excused(moved) else value * _OTHER_PART, matched, (moved,))
+        return ComparedPart(value if ignored(moved) else value * _OTHER_PART, matched, (moved,))
     if value >= _OTHER_ORGAN or matched:
         return ComparedPart(value, matched)
     # One of the organs that a report names, or its diagnoses imply, may be the other's
@@ -76,18 +76,18 @@ def compare_sites(reference: Facts, candidate: Facts, excused: Excused) -> Compa
     both = reference.organs and candidate.organs and ref is not None and cand is not None
     severity = Severity.CRITICAL if both else Severity.MODERATE
     wrong = ReportError(ErrorKind.WRONG_SITE, "site", severity, ref, cand)
-    return ComparedPart(1.0 if excused(wrong) else value, (), (wrong,))
+    return ComparedPart(1.0 if ignored(wrong) else value, (), (wrong,))
 
 
 def with_specimen(
-    site: ComparedPart, reference: Facts, candidate: Facts, excused: Excused
+    site: ComparedPart, reference: Facts, candidate: Facts, ignored: IgnoredErrors
 ) -> ComparedPart:
     """The site; less where the reports do not say the same of what was sampled."""
     wrong = next(_other_specimen(reference, candidate), None)
     if wrong is None or any(error.kind == ErrorKind.WRONG_SITE for error in site.mistakes):
         return site
     value = 1.0 if site.value is None else site.value
-    left = value if excused(wrong) else value * _OTHER_PART
+    left = value if ignored(wrong) else value * _OTHER_PART
     return ComparedPart(left, site.matched, (*site.mistakes, wrong))
 
 
@@ -132,7 +132,7 @@ def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
 
 
 @lru_cache(maxsize=1 << 6)
-def _named_outside(text: str, diagnoses: tuple[Stretch, ...]) -> frozenset[str]:
+def _named_outside(text: str, diagnoses: tuple[Span, ...]) -> frozenset[str]:
     meets = meeting(diagnoses)
     found = (*find_sites(text), *find_operated(text))
     return frozenset(match.id for match in found if not meets(match.start, match.end))
@@ -229,7 +229,7 @@ def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
             yield EntityMatch("site", ref.entity, best.entity, value)
 
 
-def extra_sites(reference: Facts, candidate: Facts, excused: Excused) -> ComparedPart:
+def extra_sites(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """Part that is left after sites that only the candidate mentions, where both name some."""
     known = {*reference.organs, *reference.homes}
     if not known or not candidate.sites:
@@ -242,7 +242,7 @@ def extra_sites(reference: Facts, candidate: Facts, excused: Excused) -> Compare
         and site.value in candidate.organs
         and not reference.stated.has_word_of(site.entity.text)
     )
-    cost = _EXTRA_SITE * sum(not excused(mistake) for mistake in mistakes)
+    cost = _EXTRA_SITE * sum(not ignored(mistake) for mistake in mistakes)
     return ComparedPart(1 - min(_MAX_EXTRA_SITES, cost), (), mistakes)
 
 
@@ -250,12 +250,12 @@ _ONE_OF_BOTH = 0.5
 
 
 def compare_sides(
-    reference: Facts, candidate: Facts, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, ignored: IgnoredErrors = NONE_IGNORED
 ) -> ComparedPart:
     """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
     leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
     if all(leading):
-        found = _one_side(*leading, excused)
+        found = _one_side(*leading, ignored)
         if found.value != _ONE_OF_BOTH:
             return found
         near, beside = _nearest_sides(reference), _nearest_sides(candidate)
@@ -263,13 +263,13 @@ def compare_sides(
         if not both:
             return found
         sides = _by_side(near[c] for c in both), _by_side(beside[c] for c in both)
-        return _one_side(*sides, excused)
+        return _one_side(*sides, ignored)
     ref, cand = _by_organ(reference.sides), _by_organ(candidate.sides)
     organs = sorted(set(ref) & set(cand))
     pairs = [(ref[organ], cand[organ]) for organ in organs] or [
         (_by_side(reference.sides), _by_side(candidate.sides))
     ]
-    parts = [_one_side(*pair, excused) for pair in pairs if all(pair)]
+    parts = [_one_side(*pair, ignored) for pair in pairs if all(pair)]
     if not parts:
         return _side_missing(reference, candidate)
     return ComparedPart(
@@ -304,7 +304,7 @@ def _nearest_sides(facts: Facts) -> dict[str, ValueMention[Side]]:
 _Sides = dict[Side, Entity]
 
 
-def _one_side(ref: _Sides, cand: _Sides, excused: Excused) -> ComparedPart:
+def _one_side(ref: _Sides, cand: _Sides, ignored: IgnoredErrors) -> ComparedPart:
     shared = sorted(set(ref) & set(cand))
     matched = tuple(EntityMatch("laterality", ref[side], cand[side], 1.0) for side in shared)
     if set(ref) == set(cand):
@@ -316,7 +316,7 @@ def _one_side(ref: _Sides, cand: _Sides, excused: Excused) -> ComparedPart:
         next((ref[side] for side in ref if side not in cand), next(iter(ref.values()))),
         next((cand[side] for side in cand if side not in ref), next(iter(cand.values()))),
     )
-    value = 1.0 if excused(wrong) else _ONE_OF_BOTH if shared else 0.0
+    value = 1.0 if ignored(wrong) else _ONE_OF_BOTH if shared else 0.0
     return ComparedPart(value, matched, (wrong,))
 
 

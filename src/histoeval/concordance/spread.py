@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from histoeval.concordance.diagnosis_errors import MATCHED
-from histoeval.concordance.evidence import ComparedPart, ErrorKind, Excused, ReportError, Severity
+from histoeval.concordance.evidence import (
+    ComparedPart,
+    ErrorKind,
+    IgnoredErrors,
+    ReportError,
+    Severity,
+)
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import ValueMention
@@ -24,7 +30,7 @@ def best_of(
 
 
 def compare_spread(
-    reference: Facts, candidate: Facts, near: Near, excused: Excused
+    reference: Facts, candidate: Facts, near: Near, ignored: IgnoredErrors
 ) -> ComparedPart:
     """Primary or metastatic, and the primary, where one of the two speaks of spread."""
     if not any(d.spread for d in (*reference.leading, *candidate.leading)):
@@ -38,11 +44,11 @@ def compare_spread(
     if not pairs:
         return ComparedPart(0.0)
     mistakes = tuple(_unlike(pairs, reference, candidate))
-    wrong = sum(not excused(mistake) for mistake in mistakes)
+    wrong = sum(not ignored(mistake) for mistake in mistakes)
     value = (len(pairs) - min(wrong, len(pairs))) / len(pairs)
     if (strayed := _other_primary(reference, candidate)) is not None:
         mistakes = (*mistakes, strayed)
-        value = value if excused(strayed) else 0.0
+        value = value if ignored(strayed) else 0.0
     return ComparedPart(value, (), mistakes)
 
 

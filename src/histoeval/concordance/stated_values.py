@@ -12,7 +12,7 @@ from functools import lru_cache
 from histoeval.concordance.evidence import (
     ComparedPart,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -59,19 +59,19 @@ class StatedValues:
         spans = self.reference if of_reference else self.candidate
         return any(start < entity.end and entity.start < end for start, end in spans)
 
-    def further(self, read: ReportError, cost: float, excused: Excused) -> float:
+    def further(self, read: ReportError, cost: float, ignored: IgnoredErrors) -> float:
         """Cost of a value as it was read, beyond what it costs as it is stated."""
         for error in self.errors:
             if _meet(error.reference, read.reference) and _meet(error.candidate, read.candidate):
-                return 0.0 if excused(error) else max(0.0, cost - COST[error.severity])
+                return 0.0 if ignored(error) else max(0.0, cost - COST[error.severity])
         return 0.0
 
-    def taken_off(self, part: ComparedPart, excused: Excused) -> ComparedPart:
+    def taken_off(self, part: ComparedPart, ignored: IgnoredErrors) -> ComparedPart:
         """A part of the comparison with these errors."""
         if not self.errors and not self.reference:
             return part
         value = 1.0 if part.value is None else part.value
-        cost = sum(COST[error.severity] for error in self.errors if not excused(error))
+        cost = sum(COST[error.severity] for error in self.errors if not ignored(error))
         return replace(part, value=max(0.0, value - cost), mistakes=(*self.errors, *part.mistakes))
 
 

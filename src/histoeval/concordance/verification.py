@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from histoeval.concordance.evidence import (
     ComparedPart,
-    Excused,
+    IgnoredErrors,
     Severity,
 )
 from histoeval.concordance.statements import ReportStatement, statements_of
@@ -94,9 +94,9 @@ class Verification:
         """True if both reports are no more than a line or two."""
         return self.whole and _is_brief(self.reference) and _is_brief(self.candidate)
 
-    def without(self, excused: Excused) -> "Verification":
+    def without(self, ignored: IgnoredErrors) -> "Verification":
         """With the statements entailed that errors which do not count are about."""
-        if not excused.errors:
+        if not ignored.errors:
             return self
         reference, candidate = (
             tuple(
@@ -106,8 +106,8 @@ class Verification:
                 for verified in side
             )
             for side, entities in (
-                (self.reference, [error.reference for error in excused.errors]),
-                (self.candidate, [error.candidate for error in excused.errors]),
+                (self.reference, [error.reference for error in ignored.errors]),
+                (self.candidate, [error.candidate for error in ignored.errors]),
             )
         )
         return Verification(reference, candidate, self.whole)

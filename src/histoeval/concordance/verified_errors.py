@@ -16,7 +16,7 @@ from histoeval.concordance.evidence import (
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
 )
@@ -80,7 +80,9 @@ _ONE_SIDED = frozenset({ErrorKind.OMISSION, ErrorKind.INVENTION})
 _Sides = tuple[Facts, Facts]
 
 
-def entailed_errors(errors: Iterable[ReportError], found: Verification, reports: _Sides) -> Excused:
+def entailed_errors(
+    errors: Iterable[ReportError], found: Verification, reports: _Sides
+) -> IgnoredErrors:
     """The errors that are none, since the other report says the same in other words.
 
     Not one between two sites, or two diagnoses that the catalogue knows, unless one says less than
@@ -96,7 +98,7 @@ def entailed_errors(errors: Iterable[ReportError], found: Verification, reports:
         }
         for report in reports
     )
-    return Excused(frozenset(error for error in errors if _entailed(error, found, known)))
+    return IgnoredErrors(frozenset(error for error in errors if _entailed(error, found, known)))
 
 
 def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[int, bool]]) -> bool:
@@ -158,7 +160,7 @@ def _are_plainly_opposed(one: str, other: str) -> bool:
 
 
 def verified_parts(
-    found: Verification, parts: Parts, entailed: Excused, reports: _Sides
+    found: Verification, parts: Parts, entailed: IgnoredErrors, reports: _Sides
 ) -> dict[str, ComparedPart]:
     """The parts of a comparison, and those that the statements make."""
     opposites = _opposites(found)
@@ -201,7 +203,7 @@ def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> 
     return replace(part, value=least)
 
 
-def _matches(found: Verification, entailed: Excused) -> Iterator[EntityMatch]:
+def _matches(found: Verification, entailed: IgnoredErrors) -> Iterator[EntityMatch]:
     for error in sorted(entailed.errors, key=lambda error: error.message):
         for side, those in enumerate((found.reference, found.candidate)):
             entity = (error.reference, error.candidate)[side]

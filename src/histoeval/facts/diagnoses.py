@@ -95,7 +95,7 @@ class Diagnosis:
     concludes: bool
     spread: str | None = None  # `metastatic` where the report says so of it
     # What its words name by themselves, without what the rest of the report tells
-    wide: Concept | None = None
+    concept_without_context: Concept | None = None
     # The report is as good as sure of it: consistent with, in keeping with
     committed: bool = False
     heads: bool = False  # it stands before a colon, in the name of the specimen or of the test
@@ -148,10 +148,10 @@ def named_diagnoses(
     named = list(entities)
     heads = sorted((e for e in named if e.type == EntityType.DIAGNOSIS), key=lambda e: e.start)
     starts = [entity.start for entity in heads]
-    for entity, stretch in zip(named, _neighbours(named, text), strict=True):
+    for entity, span in zip(named, _neighbours(named, text), strict=True):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
-        concept = _as_one(entity, stretch, text, likely) or _concept(
+        concept = _as_one(entity, span, text, likely) or _concept(
             entity, details.get(entity.start, ()), likely
         )
         first = max(0, bisect_left(starts, entity.start) - 1)
@@ -180,26 +180,26 @@ def _heads(entity: Entity, text: str) -> bool:
 
 
 def _neighbours(entities: Sequence[Entity], text: str) -> list[tuple[int, int]]:
-    """The stretch that each entity makes together with those that stand right before and after."""
+    """The span that each entity makes together with those that stand right before and after."""
     starts = {e.start: e.end for e in entities if e.type in _PIECES}
     ends = {e.end: e.start for e in entities if e.type in _PIECES}
-    stretches = []
+    spans = []
     for entity in entities:
         left = text[max(0, entity.start - _GAP) : entity.start]
         right = text[entity.end : entity.end + _GAP]
         before = entity.start - len(left) + len(left.rstrip(" "))
         after = entity.end + len(right) - len(right.lstrip(" "))
-        stretches.append((ends.get(before, entity.start), starts.get(after, entity.end)))
-    return stretches
+        spans.append((ends.get(before, entity.start), starts.get(after, entity.end)))
+    return spans
 
 
 def _as_one(
-    entity: Entity, stretch: tuple[int, int], text: str, likely: frozenset[str]
+    entity: Entity, span: tuple[int, int], text: str, likely: frozenset[str]
 ) -> Concept | None:
     """Name that an entity makes with its neighbours, if a reader has cut that up."""
-    if stretch == (entity.start, entity.end):
+    if span == (entity.start, entity.end):
         return None
-    phrase = respelt(text[slice(*stretch)])
+    phrase = respelt(text[slice(*span)])
     whole = [m for m in find_diagnoses(phrase, likely) if m.start == 0 and m.end == len(phrase)]
     return main_concept(phrase, likely) if whole else None
 

@@ -105,19 +105,19 @@ def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[E
 
 
 def _together(report: Report, entities: Sequence[Entity]) -> Entity:
-    """A marker and its result as one stretch of text, if they stand near enough to be read so.
+    """A marker and its result as one span of text, if they stand near enough to be read so.
 
     What is negative is its result: the marker itself was looked for, and is not absent.
     """
     marker = entities[0].model_copy(update={"assertion": Assertion.PRESENT})
     start, end = min(e.start for e in entities), max(e.end for e in entities)
     end += report.text[start : end + 1].endswith(")") and _is_cut(report.text[start:end])
-    stretch = report.text[start:end]
-    if end - start > _NEAR or _is_cut(stretch):
+    phrase = report.text[start:end]
+    if end - start > _NEAR or _is_cut(phrase):
         return marker
-    return marker.model_copy(update={"text": stretch, "start": start, "end": end})
+    return marker.model_copy(update={"text": phrase, "start": start, "end": end})
 
 
-def _is_cut(stretch: str) -> bool:
+def _is_cut(phrase: str) -> bool:
     """True if a bracket is open at its end."""
-    return stretch.count("(") > stretch.count(")")
+    return phrase.count("(") > phrase.count(")")

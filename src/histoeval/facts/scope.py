@@ -1,4 +1,4 @@
-"""Stretches of a report that state its diagnosis, or nothing: gaps to fill in, requests.
+"""Spans of a report that state its diagnosis, or nothing: gaps to fill in, requests.
 
 What is denied, doubted, past or only advised is told by `histoeval.terms.assertion`.
 """
@@ -22,7 +22,7 @@ __all__ = (
     "stance_at",
 )
 
-Stretch = tuple[int, int]
+Span = tuple[int, int]
 
 _TO_FILL_IN = (
     r"insert|specify|specific|provide|include|describe|enter|select|choose|name|date|e\.g|etc|if |"
@@ -37,11 +37,11 @@ _GAP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextScope:
-    """The stretches of a text by what they are for."""
+    """The spans of a text by what they are for."""
 
-    diagnosis: tuple[Stretch, ...]
+    diagnosis: tuple[Span, ...]
     # Of a template; and what the clinician asked, where a diagnosis follows
-    gaps: tuple[Stretch, ...]
+    gaps: tuple[Span, ...]
 
     def concludes(self, place: int) -> bool:
         return _inside(place, self.diagnosis)
@@ -64,10 +64,10 @@ def scope_of(text: str) -> TextScope:
 
 def concluding_text(text: str, scope: TextScope) -> str:
     """Text under the headings of the diagnosis, or all of it, without the gaps."""
-    stretches = scope.diagnosis or ((0, len(text)),)
-    return _GAP.sub(" ", " ".join(text[start:end] for start, end in stretches))
+    spans = scope.diagnosis or ((0, len(text)),)
+    return _GAP.sub(" ", " ".join(text[start:end] for start, end in spans))
 
 
-def _inside(place: int, stretches: Sequence[Stretch]) -> bool:
-    before = bisect_right(stretches, place, key=lambda stretch: stretch[0])
-    return before > 0 and place < stretches[before - 1][1]
+def _inside(place: int, spans: Sequence[Span]) -> bool:
+    before = bisect_right(spans, place, key=lambda span: span[0])
+    return before > 0 and place < spans[before - 1][1]

@@ -20,9 +20,9 @@ from pydantic.dataclasses import dataclass
 from histoeval.align.aligner import Aligner, Vectors
 from histoeval.concordance.compare import OF_STATEMENTS, restored
 from histoeval.concordance.evidence import (
-    NOTHING_EXCUSED,
+    NONE_IGNORED,
     ComparedPart,
-    Excused,
+    IgnoredErrors,
     ReportError,
     evidence_of,
     listed,
@@ -62,7 +62,7 @@ class ReportComparison:
     candidate: Facts
     parts: dict[str, ComparedPart]
     verification: Verification | None = None  # what each says of the other, where asked
-    entailed: Excused = NOTHING_EXCUSED  # errors that are none: said in other words there
+    entailed: IgnoredErrors = NONE_IGNORED  # errors that are none: said in other words there
 
     @property
     def says_something(self) -> bool:
@@ -111,15 +111,17 @@ class Concordance(EnglishMetric):
         score = self._answer(pair, comparison)
         if isinstance(score, Problem):
             return score
-        unexcused = self._compared_again(comparison)
+        with_all_errors = self._compared_again(comparison)
         errors_of: dict[ReportError, set[ReportError]] = {}
         for name, part in comparison.parts.items():
-            for error_shown, raw in zip(part.mistakes, unexcused.parts[name].mistakes, strict=True):
+            for error_shown, raw in zip(
+                part.mistakes, with_all_errors.parts[name].mistakes, strict=True
+            ):
                 errors_of.setdefault(error_shown, set()).add(raw)
         values = []
         for error in listed(comparison.parts.values())[1]:
-            excused = Excused(frozenset().union(*map(errors_of.__getitem__, error.counted)))
-            comparison_without = self._compared_again(comparison, excused)
+            ignored = IgnoredErrors(frozenset().union(*map(errors_of.__getitem__, error.counted)))
+            comparison_without = self._compared_again(comparison, ignored)
             values.append(self.score_compared(comparison_without).value)
         return explained(score, self.breakdown(comparison), values)
 
@@ -130,13 +132,13 @@ class Concordance(EnglishMetric):
         ]
 
     def _compared_again(
-        self, comparison: ReportComparison, excused: Excused = NOTHING_EXCUSED
+        self, comparison: ReportComparison, ignored: IgnoredErrors = NONE_IGNORED
     ) -> ReportComparison:
         sides = comparison.reference, comparison.candidate
-        accepted = Excused(excused.errors | comparison.entailed.errors)
+        accepted = IgnoredErrors(ignored.errors | comparison.entailed.errors)
         parts = dict(compare_reports(*sides, self._phrases.likeness, accepted))
         if comparison.verification is not None:
-            verification = comparison.verification.without(excused)
+            verification = comparison.verification.without(ignored)
             parts = verified_parts(verification, parts, comparison.entailed, sides)
         return replace(
             comparison, parts={name: without_errors(part, accepted) for name, part in parts.items()}

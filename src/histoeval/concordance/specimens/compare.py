@@ -16,35 +16,35 @@ from functools import lru_cache
 from histoeval.concordance.compare import compare
 from histoeval.concordance.diagnosis import Alike
 from histoeval.concordance.evidence import (
+    NONE_IGNORED,
     NOT_MENTIONED,
-    NOTHING_EXCUSED,
     ComparedPart,
     EntityMatch,
     ErrorKind,
-    Excused,
+    IgnoredErrors,
     ReportError,
     Severity,
     without_errors,
 )
-from histoeval.concordance.specimens.content import IN_SITU, Content, said_in, sides_of
+from histoeval.concordance.specimens.content import IN_SITU, Content, said_in, specimen_contents
 from histoeval.concordance.specimens.matching import (
     MatchedSpecimens,
     SpecimenPair,
     SpecimenSide,
+    match_prose,
     match_specimens,
-    match_told,
 )
-from histoeval.concordance.specimens.misplaced import (
+from histoeval.concordance.specimens.moved_findings import (
     PART,
-    misnamed,
-    misplaced,
+    moved_findings,
     on_other_side,
     swapped_specimens,
+    unmatched_specimens,
 )
 from histoeval.facts.facts import Facts
 from histoeval.facts.lexical import lexical_facts
 from histoeval.facts.scope import stance_at
-from histoeval.facts.specimens.text import Stretch, meeting, only
+from histoeval.facts.specimens.text import Span, meeting, only
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.terms.values.laterality import Side
 
@@ -57,20 +57,20 @@ _GLOBAL = frozenset({EntityType.DIAGNOSIS, EntityType.SITE, EntityType.PROCEDURE
 
 
 def compare_reports(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused = NOTHING_EXCUSED
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors = NONE_IGNORED
 ) -> Mapping[str, ComparedPart]:
     if reference.report is candidate.report:
-        return compare(reference, candidate, alike, excused)
+        return compare(reference, candidate, alike, ignored)
     matched = match_specimens(reference.report.text, candidate.report.text)
     if matched is None:
-        return _as_told(reference, candidate, alike, excused)
-    sides = sides_of(reference, candidate, matched)
-    ref, cand = sides.reference, sides.candidate
-    swapped = swapped_specimens(sides)
+        return _compare_prose(reference, candidate, alike, ignored)
+    contents = specimen_contents(reference, candidate, matched)
+    ref, cand = contents.reference, contents.candidate
+    swapped = swapped_specimens(contents)
     errors = [
-        *misnamed(matched, ref, cand),
+        *unmatched_specimens(matched, ref, cand),
         *on_other_side(matched, reference.report, candidate.report),
-        *misplaced(sides, swapped, alike),
+        *moved_findings(contents, swapped, alike),
     ]
     if matched.divided:
         # Specimens that were swapped count as if they were not: that is one error
@@ -81,35 +81,35 @@ def compare_reports(
             for i, pair in enumerate(matched.pairs)
         )
         crossed = replace(matched, pairs=pairs)
-        parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, excused)
+        parts = _by_specimen(reference, candidate, crossed, (ref, cand), alike, ignored)
     else:
-        parts = _in_prose(reference, candidate, matched, (ref, cand), alike, excused)
+        parts = _in_prose(reference, candidate, matched, (ref, cand), alike, ignored)
     headings = tuple(
         EntityMatch(PART, here.head, there.head, 1.0, pair.name)
         for pair, here, there in zip(
-            matched.pairs, sides.reference_sure, sides.candidate_sure, strict=True
+            matched.pairs, contents.reference_sure, contents.candidate_sure, strict=True
         )
         if here.head and there.head
     )
-    return with_errors(parts, errors, headings, excused)
+    return with_errors(parts, errors, headings, ignored)
 
 
-def _as_told(
-    reference: Facts, candidate: Facts, alike: Alike, excused: Excused
+def _compare_prose(
+    reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
 ) -> Mapping[str, ComparedPart]:
     """Two reports that are not written part by part, and what stands with another place in one."""
-    parts = compare(reference, candidate, alike, excused)
-    matched = match_told(reference.report.text, candidate.report.text)
+    parts = compare(reference, candidate, alike, ignored)
+    matched = match_prose(reference.report.text, candidate.report.text)
     if matched is None:
         return parts
-    sides = sides_of(reference, candidate, matched)
-    errors = [*misplaced(sides, swapped_specimens(sides), alike)]
-    return with_errors(parts, errors, (), excused) if errors else parts
+    contents = specimen_contents(reference, candidate, matched)
+    errors = [*moved_findings(contents, swapped_specimens(contents), alike)]
+    return with_errors(parts, errors, (), ignored) if errors else parts
 
 
-def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) -> Facts:
+def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Span, ...]) -> Facts:
     """Facts of a part, with the details that the report gives for all of them."""
-    report, own = facts.report, side.stretches
+    report, own = facts.report, side.spans
     part = said_in(report, own)
     if not common:
         return part
@@ -126,8 +126,8 @@ def _with_common(facts: Facts, side: SpecimenSide, common: tuple[Stretch, ...]) 
     )
 
 
-def _inside(entity: Entity, stretches: Iterable[Stretch]) -> bool:
-    return any(start <= entity.start < end for start, end in stretches)
+def _inside(entity: Entity, spans: Iterable[Span]) -> bool:
+    return any(start <= entity.start < end for start, end in spans)
 
 
 def _in_prose(
@@ -136,17 +136,17 @@ def _in_prose(
     matched: MatchedSpecimens,
     contents: tuple[Sequence[Content], Sequence[Content]],
     alike: Alike,
-    excused: Excused,
+    ignored: IgnoredErrors,
 ) -> dict[str, ComparedPart]:
     """The reports as wholes; what they say of different specimens is no difference.
 
     Where the prose speaks of every specimen, only what is wrong in both views counts: as a whole,
     a specimen is set against another; specimen by specimen, a sentence may count for the wrong one.
     """
-    parts = _as_wholes(reference, candidate, matched, alike, excused)
+    parts = _as_wholes(reference, candidate, matched, alike, ignored)
     if not all(pair.reference.known and pair.candidate.known for pair in matched.pairs):
         return parts
-    apart = _by_specimen(reference, candidate, matched, contents, alike, excused)
+    apart = _by_specimen(reference, candidate, matched, contents, alike, ignored)
     wrong = [error for part in apart.values() for error in part.mistakes]
     return {name: in_both_views(part, apart[name], wrong) for name, part in parts.items()}
 
@@ -156,9 +156,9 @@ def _as_wholes(
     candidate: Facts,
     matched: MatchedSpecimens,
     alike: Alike,
-    excused: Excused,
+    ignored: IgnoredErrors,
 ) -> dict[str, ComparedPart]:
-    first = compare(reference, candidate, alike, excused)
+    first = compare(reference, candidate, alike, ignored)
     across = frozenset(
         error
         for part in first.values()
@@ -168,9 +168,9 @@ def _as_wholes(
     parts = dict(first)
     if across:
         parts = {
-            name: without_errors(part, Excused(across))
+            name: without_errors(part, IgnoredErrors(across))
             for name, part in compare(
-                reference, candidate, alike, Excused(excused.errors | across)
+                reference, candidate, alike, IgnoredErrors(ignored.errors | across)
             ).items()
         }
     sides = [{mention.value for mention in facts.sides} for facts in (reference, candidate)]
@@ -186,7 +186,7 @@ def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
     here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
     if error.part == "laterality":  # a side above several parts is of those below it
         return bool(here) and not any(
-            _inside(error.candidate, pairs[i].candidate.stretches) for i in here
+            _inside(error.candidate, pairs[i].candidate.spans) for i in here
         )
     there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
     return bool(here and there) and not set(here) & set(there)
@@ -198,7 +198,7 @@ def _by_specimen(
     matched: MatchedSpecimens,
     contents: tuple[Sequence[Content], Sequence[Content]],
     alike: Alike,
-    excused: Excused,
+    ignored: IgnoredErrors,
 ) -> dict[str, ComparedPart]:
     """The parts of the comparison within each pair of specimens, and of all of them together."""
     views: list[tuple[float, Mapping[str, ComparedPart]]] = []
@@ -206,29 +206,29 @@ def _by_specimen(
         if pair.reference.known and pair.candidate.known:
             here = _with_common(reference, pair.reference, matched.reference_common)
             there = _with_common(candidate, pair.candidate, matched.candidate_common)
-            compared = _without_common(here, there, pair, alike, excused)
+            compared = _without_common(here, there, pair, alike, ignored)
             if pair.swapped:
                 compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
             gravity = max(ref.gravity, cand.gravity)
             views.append((_IMPORTANCE[gravity], by_severity(by_gravity(compared, gravity))))
-    views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, excused)))
+    views.append((_IMPORTANCE[0], _common(reference, candidate, matched, alike, ignored)))
     names = views[-1][1]
     return {name: together([(weight, view[name]) for weight, view in views]) for name in names}
 
 
 def _without_common(
-    here: Facts, there: Facts, pair: SpecimenPair, alike: Alike, excused: Excused
+    here: Facts, there: Facts, pair: SpecimenPair, alike: Alike, ignored: IgnoredErrors
 ) -> dict[str, ComparedPart]:
     """One part against one part; what is wrong outside of it is counted elsewhere, and once."""
-    own = pair.reference.stretches, pair.candidate.stretches
+    own = pair.reference.spans, pair.candidate.spans
 
     def is_own(error: ReportError) -> bool:
         return any(
-            entity is not None and _inside(entity, stretches)
-            for entity, stretches in zip((error.reference, error.candidate), own, strict=True)
+            entity is not None and _inside(entity, spans)
+            for entity, spans in zip((error.reference, error.candidate), own, strict=True)
         )
 
-    first = compare(here, there, alike, excused)
+    first = compare(here, there, alike, ignored)
     elsewhere = frozenset(
         error
         for part in first.values()
@@ -237,7 +237,7 @@ def _without_common(
     )
     parts = first
     if elsewhere:
-        parts = compare(here, there, alike, Excused(excused.errors | elsewhere))
+        parts = compare(here, there, alike, IgnoredErrors(ignored.errors | elsewhere))
     return {
         name: ComparedPart(
             part.value,
@@ -257,22 +257,22 @@ def _common(
     candidate: Facts,
     matched: MatchedSpecimens,
     alike: Alike,
-    excused: Excused,
+    ignored: IgnoredErrors,
 ) -> dict[str, ComparedPart]:
     """The reports as wholes, as far as what is outside of the parts is wrong."""
     common = matched.reference_common, matched.candidate_common
 
     def is_common(error: ReportError) -> bool:
         return all(
-            entity is None or (_inside(entity, stretches) and entity.type not in _GLOBAL)
-            for entity, stretches in zip((error.reference, error.candidate), common, strict=True)
+            entity is None or (_inside(entity, spans) and entity.type not in _GLOBAL)
+            for entity, spans in zip((error.reference, error.candidate), common, strict=True)
         )
 
-    first = compare(reference, candidate, alike, excused)
+    first = compare(reference, candidate, alike, ignored)
     inside = frozenset(
         error for part in first.values() for error in part.mistakes if not is_common(error)
     )
-    parts = compare(reference, candidate, alike, Excused(excused.errors | inside))
+    parts = compare(reference, candidate, alike, IgnoredErrors(ignored.errors | inside))
     return {
         name: ComparedPart(
             part.value if any(map(is_common, first[name].mistakes)) else None,
@@ -424,11 +424,11 @@ def with_errors(
     parts: Mapping[str, ComparedPart],
     errors: Sequence[ReportError],
     beside: tuple[EntityMatch, ...],
-    excused: Excused,
+    ignored: IgnoredErrors,
 ) -> dict[str, ComparedPart]:
     """The parts with the errors between specimens, and less for those that these concern."""
     left = 1.0
-    for severity in sorted((e.severity for e in errors if not excused(e)), reverse=True):
+    for severity in sorted((e.severity for e in errors if not ignored(e)), reverse=True):
         left *= _LEFT[severity] if left == 1.0 else _LEFT[severity] ** 0.5
     moved = {
         (entity.start, entity.end, at)

@@ -10,7 +10,7 @@ from histoeval.concordance.specimens.matching import MatchedSpecimens
 from histoeval.facts.diagnoses import Diagnosis
 from histoeval.facts.facts import Facts, facts_of
 from histoeval.facts.scope import stance_at
-from histoeval.facts.specimens.text import Stretch, only
+from histoeval.facts.specimens.text import Span, only
 from histoeval.report import Assertion, Entity, EntityType, Report
 from histoeval.terms.catalogue import Behaviour
 from histoeval.terms.plain import words_of
@@ -155,7 +155,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class SpecimenContents:
     """Contents of each specimen in both reports: all that may be of it, and what surely is."""
 
     matched: MatchedSpecimens
@@ -175,23 +175,25 @@ class Sides:
         ]
 
 
-def sides_of(reference: Facts, candidate: Facts, matched: MatchedSpecimens) -> Sides:
+def specimen_contents(
+    reference: Facts, candidate: Facts, matched: MatchedSpecimens
+) -> SpecimenContents:
     here = [(reference.report, pair.reference) for pair in matched.pairs]
     there = [(candidate.report, pair.candidate) for pair in matched.pairs]
-    return Sides(
+    return SpecimenContents(
         matched,
-        [_content_under(side.heading, report, side.stretches) for report, side in here],
-        [_content_under(side.heading, report, side.stretches) for report, side in there],
+        [_content_under(side.heading, report, side.spans) for report, side in here],
+        [_content_under(side.heading, report, side.spans) for report, side in there],
         [_content_under(side.heading, report, side.sure) for report, side in here],
         [_content_under(side.heading, report, side.sure) for report, side in there],
     )
 
 
 @lru_cache(maxsize=1 << 10)
-def _content_under(heading: str, report: Report, stretches: tuple[Stretch, ...]) -> Content:
-    return content_of(said_in(report, stretches), heading)
+def _content_under(heading: str, report: Report, spans: tuple[Span, ...]) -> Content:
+    return content_of(said_in(report, spans), heading)
 
 
 @lru_cache(maxsize=1 << 10)
-def said_in(report: Report, stretches: tuple[Stretch, ...]) -> Facts:
-    return facts_of(only(report, stretches))
+def said_in(report: Report, spans: tuple[Span, ...]) -> Facts:
+    return facts_of(only(report, spans))

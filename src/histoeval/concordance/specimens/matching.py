@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from histoeval.facts.specimens.clauses import clauses_about, told_parts
+from histoeval.facts.specimens.clauses import clauses_about, prose_specimens
 from histoeval.facts.specimens.divide import specimens_of_text
 from histoeval.facts.specimens.places import Clause, Gazetteer
-from histoeval.facts.specimens.text import SpecimenText, Stretch, outside, superseded
+from histoeval.facts.specimens.text import Span, SpecimenText, outside, superseded
 from histoeval.terms.plain import words_of
 
 _SAME_LABEL, _SAME_WORDS = 0.1, 0.15
@@ -25,16 +25,16 @@ _COVERED, _WHOLLY_COVERED = 0.5, 0.75
 @dataclass(frozen=True, slots=True)
 class SpecimenSide:
     name: str
-    stretches: tuple[Stretch, ...]  # where it speaks of it, or may; empty where it does not
-    sure: tuple[Stretch, ...]  # where it plainly speaks of it and of no other
+    spans: tuple[Span, ...]  # where it speaks of it, or may; empty where it does not
+    sure: tuple[Span, ...]  # where it plainly speaks of it and of no other
     heading: str = ""
     absent: bool = False  # neither its place nor what it holds is anywhere in the report
     # Where the report has its place on the other side of the body
-    other_side: tuple[Stretch, ...] = ()
+    other_side: tuple[Span, ...] = ()
 
     @property
     def known(self) -> bool:
-        return bool(self.stretches)
+        return bool(self.spans)
 
 
 NOWHERE = SpecimenSide("", (), (), absent=True)
@@ -57,8 +57,8 @@ class SpecimenPair:
 class MatchedSpecimens:
     pairs: tuple[SpecimenPair, ...]
     divided: bool  # both reports are written part by part, so that each fact stands in its part
-    reference_common: tuple[Stretch, ...] = ()
-    candidate_common: tuple[Stretch, ...] = ()
+    reference_common: tuple[Span, ...] = ()
+    candidate_common: tuple[Span, ...] = ()
 
 
 @lru_cache(maxsize=512)
@@ -116,12 +116,12 @@ def _both_divided(
 
 def _with_places(parts: Sequence[SpecimenText], text: str, places: Gazetteer) -> list[SpecimenText]:
     """Parts with what stands outside of them and names the place of one of them."""
-    found = {place: list(part.stretches) for place, part in enumerate(parts)}
+    found = {place: list(part.spans) for place, part in enumerate(parts)}
     for start, end in _common(parts, text):
         for clause in clauses_about(text[start:end], places):
             if clause.clear and len(clause.about) == 1:
                 found[next(iter(clause.about))].append((start + clause.start, start + clause.end))
-    return [replace(part, stretches=tuple(found[i])) for i, part in enumerate(parts)]
+    return [replace(part, spans=tuple(found[i])) for i, part in enumerate(parts)]
 
 
 def _assigned(
@@ -165,9 +165,7 @@ def _assigned(
 
 
 def _words(text: str, part: SpecimenText) -> frozenset[str]:
-    return frozenset(
-        word.plain for start, end in part.stretches for word in words_of(text[start:end])
-    )
+    return frozenset(word.plain for start, end in part.spans for word in words_of(text[start:end]))
 
 
 def _speaks_of(
@@ -185,9 +183,7 @@ def _speaks_of(
     if not wanted:
         return False
     headings = [
-        (part.stretches[0][0], part.stretches[0][0] + len(part.heading))
-        for part in others
-        if part.stretches
+        (part.spans[0][0], part.spans[0][0] + len(part.heading)) for part in others if part.spans
     ]
     clauses, of_heading = [], False
     for clause in clauses_about(text, places):
@@ -217,14 +213,14 @@ def _own(parts: Sequence[SpecimenText], text: str) -> list[SpecimenSide]:
     gone = superseded(text)
     found = []
     for part in parts:
-        stretches = _less(part.stretches, gone) or part.stretches
-        found.append(SpecimenSide(part.name, stretches, stretches, part.heading))
+        spans = _less(part.spans, gone) or part.spans
+        found.append(SpecimenSide(part.name, spans, spans, part.heading))
     return found
 
 
-def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretch, ...]:
+def _less(spans: Sequence[Span], gone: Sequence[Span]) -> tuple[Span, ...]:
     found = []
-    for start, end in stretches:
+    for start, end in spans:
         inside = [
             (max(a, start) - start, min(b, end) - start) for a, b in gone if a < end > start < b
         ]
@@ -232,14 +228,14 @@ def _less(stretches: Sequence[Stretch], gone: Sequence[Stretch]) -> tuple[Stretc
     return tuple(found)
 
 
-def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Stretch, ...]:
-    taken = [stretch for part in parts for stretch in (*part.stretches, *part.labels)]
+def _common(parts: Sequence[SpecimenText], text: str) -> tuple[Span, ...]:
+    taken = [span for part in parts for span in (*part.spans, *part.labels)]
     return _less(outside(taken, len(text)), superseded(text))
 
 
 def sides_in_prose(
     parts: Sequence[SpecimenText], own: str, text: str
-) -> tuple[list[SpecimenSide], tuple[Stretch, ...]]:
+) -> tuple[list[SpecimenSide], tuple[Span, ...]]:
     """Parts of one report in the prose of another, and the prose that is of none of them."""
     places = Gazetteer.of(parts)
     clauses = clauses_about(text, places)
@@ -259,16 +255,16 @@ def sides_in_prose(
                 other_side=() if sure else places.on_other_side(place, clauses),
             )
         )
-    rest = _less(outside([s for side in found for s in side.stretches], len(text)), gone)
+    rest = _less(outside([s for side in found for s in side.spans], len(text)), gone)
     told = sum(bool(side.sure) for side in found)
     if told < len(found) / 2:
         found = [replace(side, absent=False) for side in found]
     return found, rest
 
 
-def _joined(clauses: Sequence[Clause]) -> list[Stretch]:
-    """Clauses that follow each other as one stretch, so that nothing is cut in two."""
-    joined: list[Stretch] = []
+def _joined(clauses: Sequence[Clause]) -> list[Span]:
+    """Clauses that follow each other as one span, so that nothing is cut in two."""
+    joined: list[Span] = []
     for clause in clauses:
         if joined and clause.start - joined[-1][1] <= 2:
             joined[-1] = (joined[-1][0], clause.end)
@@ -278,13 +274,13 @@ def _joined(clauses: Sequence[Clause]) -> list[Stretch]:
 
 
 @lru_cache(maxsize=512)
-def match_told(reference: str, candidate: str) -> MatchedSpecimens | None:
+def match_prose(reference: str, candidate: str) -> MatchedSpecimens | None:
     """Places that the reference names, in two reports in prose; None for one place.
 
     Both are looked through in the same way, so that a sentence taken for another specimen than it
     is of is taken so in both. A place counts where both plainly speak of it.
     """
-    places = told_parts(reference)
+    places = prose_specimens(reference)
     if not places:
         return None
     sides = [sides_in_prose(places, reference, text)[0] for text in (reference, candidate)]

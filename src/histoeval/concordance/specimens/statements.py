@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from histoeval.concordance.evidence import Severity
-from histoeval.concordance.specimens.content import Content, Sides
+from histoeval.concordance.specimens.content import Content, SpecimenContents
 from histoeval.report import Assertion, Entity, EntityType
 from histoeval.resources import load_toml
 from histoeval.terms.plain import words_of
@@ -46,23 +46,23 @@ class SpecimenStatement:
 
 
 def moved_statements(
-    sides: Sides, at: int, others: Sequence[int]
+    contents: SpecimenContents, at: int, others: Sequence[int]
 ) -> Iterator[tuple[SpecimenStatement, int, SpecimenStatement]]:
     """Statements of one specimen in the reference and of another in the candidate, with that one.
 
     Both must surely say so, and what may be said of the right one is not moved.
     """
-    left = _words(sides.candidate[at].facts.report.text)
-    own = _words(sides.matched.pairs[at].reference.heading)
-    for statement in _statements(sides.reference_sure[at]):
+    left = _words(contents.candidate[at].facts.report.text)
+    own = _words(contents.matched.pairs[at].reference.heading)
+    for statement in _statements(contents.reference_sure[at]):
         if statement.words <= own or _share(statement, left) > _GONE:
             continue
         for other in others:
-            if _share(statement, _words(sides.reference[other].facts.report.text)) > _GONE:
+            if _share(statement, _words(contents.reference[other].facts.report.text)) > _GONE:
                 continue
             alike = (
                 there
-                for there in _statements(sides.candidate_sure[other])
+                for there in _statements(contents.candidate_sure[other])
                 if there.denied == statement.denied and _share(statement, there.words) >= _THERE
             )
             if moved := next(alike, None):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from histoeval.facts.specimens.divide import names_place
 from histoeval.facts.specimens.headings import NO_SPECIMEN
 from histoeval.facts.specimens.places import AHEAD, Clause, Gazetteer, Place, place_of
-from histoeval.facts.specimens.text import SpecimenText, Stretch
+from histoeval.facts.specimens.text import Span, SpecimenText
 from histoeval.reader.sentences import sentences
 from histoeval.terms.findings import find_findings
 from histoeval.terms.naming import find_diagnoses
@@ -119,18 +119,18 @@ _MAX_CHARS, _MOST = 20_000, 20  # A longer text, or one of more places, is not l
 
 
 @lru_cache(maxsize=1 << 10)
-def told_parts(text: str) -> tuple[SpecimenText, ...]:
+def prose_specimens(text: str) -> tuple[SpecimenText, ...]:
     """The specimens that sentences or clauses begin with; none where there is only one."""
     if len(text) > _MAX_CHARS:
         return ()
     found: dict[Place, SpecimenText] = {}
-    for start, end in _told_clauses(text):
+    for start, end in _prose_clauses(text):
         if head := _specimen(text[start:end]):
             found.setdefault(place_of(head), SpecimenText("", head, ((start, end),)))
     return tuple(found.values()) if 2 <= len(found) <= _MOST else ()
 
 
-def _told_clauses(text: str) -> Iterator[Stretch]:
+def _prose_clauses(text: str) -> Iterator[Span]:
     for sentence in sentences(text):
         start = sentence.start
         for border in _BORDER.finditer(text, sentence.start, sentence.end):

@@ -1,4 +1,4 @@
-"""The specimens of a report: which stretches of its text are about which of them.
+"""The specimens of a report: which spans of its text are about which of them.
 
 Parts are labelled (`A.`, `2)`, `III:`, `Part 4`, `Specimen B -`, `#5`), or they are lines headed by
 a site or a procedure. What stands under a label that comes again, in the microscopy or in an
@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from histoeval.facts.specimens.headings import MAX_PARTS, NO_SPECIMEN, SHORT_HEAD, headed_parts
-from histoeval.facts.specimens.text import ONE, SpecimenText, Stretch, outside
+from histoeval.facts.specimens.text import ONE, Span, SpecimenText, outside
 from histoeval.reader.lexicon import is_field, names_procedure, names_specimen
 from histoeval.reader.sections import OTHER, PART, sections
 from histoeval.reader.sentences import sentences
@@ -35,7 +35,7 @@ def specimens_of_text(text: str) -> tuple[SpecimenText, ...]:
     return labelled_parts(text) or headed_parts(text)
 
 
-def label_places(text: str) -> tuple[Stretch, ...]:
+def label_places(text: str) -> tuple[Span, ...]:
     """Spans of the labels of the parts: before the parts, and in what refers to them.
 
     They say which part is meant, and nothing else: another report may call it otherwise.
@@ -174,11 +174,13 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
     elsewhere = referring(text, labels, outside(taken, len(text)))
     parts = []
     for label in labels:
-        stretches = [span for of, span in reach if of == label]
-        stretches += [span for of, span, _ in elsewhere if of == label]
+        spans = [span for of, span in reach if of == label]
+        spans += [span for of, span, _ in elsewhere if of == label]
         written = [(begin.start, begin.after) for begin in begins if begin.label == label]
-        written += [span for of, _, spans in elsewhere if of == label for span in spans]
-        parts.append(SpecimenText(label, heads[label], tuple(stretches), tuple(written)))
+        written += [
+            span for of, _, labels_there in elsewhere if of == label for span in labels_there
+        ]
+        parts.append(SpecimenText(label, heads[label], tuple(spans), tuple(written)))
     return tuple(parts)
 
 
@@ -251,7 +253,7 @@ def names_place(head: str) -> bool:
     )
 
 
-def _reach(text: str, begins: Sequence[_Begin]) -> Iterator[tuple[str, Stretch]]:
+def _reach(text: str, begins: Sequence[_Begin]) -> Iterator[tuple[str, Span]]:
     """Extent of each part: to the next label, the next section, or the end of its line."""
     walls = [s.start for s in sections(text) if s.kind not in (PART, OTHER) and s.start]
     ends = [*(begin.start for begin in begins[1:]), len(text)]
@@ -278,14 +280,14 @@ _REFERENCE = re.compile(
 _EACH = re.compile(rf"\b{ONE}\b")
 _CLAUSE_START = re.compile(r"(?:\A|[.;:]\s|,\s(?:and\s|but\s|while\s|whereas\s)?)[^.;:,]{0,2}\Z")
 # A label, what is said of its part outside of it, and where the label stands in that
-Referring = tuple[str, Stretch, tuple[Stretch, ...]]
+Referring = tuple[str, Span, tuple[Span, ...]]
 
 
-def referring(text: str, labels: Collection[str], stretches: Iterable[Stretch]) -> list[Referring]:
-    """The sentences in some stretches that refer to parts."""
+def referring(text: str, labels: Collection[str], spans: Iterable[Span]) -> list[Referring]:
+    """The sentences in some spans that refer to parts."""
     return [
         reference
-        for start, end in stretches
+        for start, end in spans
         for sentence in sentences(text[start:end])
         for reference in _references(text, start + sentence.start, start + sentence.end, labels)
     ]
@@ -298,12 +300,12 @@ class _Reference:
     start: int
     end: int
     labels: frozenset[str]
-    written: tuple[Stretch, ...]
+    written: tuple[Span, ...]
     leads: bool  # what is said of them follows: A: positive. Else it stands before: positive in A.
 
 
 def _references(text: str, start: int, end: int, labels: Collection[str]) -> Iterator[Referring]:
-    """Stretches of a sentence for the parts that it refers to.
+    """Spans of a sentence for the parts that it refers to.
 
     All of it where it refers to them once; else from each reference to the next, or from each to
     the one before (amplified in A; not amplified in B). Numbers of parts are left out: they are no

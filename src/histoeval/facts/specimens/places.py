@@ -111,7 +111,7 @@ def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A stretch of text with the parts that it may be about."""
+    """A span of text with the parts that it may be about."""
 
     start: int
     end: int

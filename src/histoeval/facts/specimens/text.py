@@ -1,4 +1,4 @@
-"""The specimens of a report as stretches of its text."""
+"""The specimens of a report as spans of its text."""
 
 import re
 from bisect import bisect_left
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from histoeval.report import Entity, Report
 
-Stretch = tuple[int, int]
+Span = tuple[int, int]
 ONE = r"(?:[A-Z]|\d{1,2}|[IVX]{2,5})"
 TAG = re.compile(
     rf"\(#?(?:(?:part|specimen|pot|sample|jar)[ ]#?)?(?P<tag>{ONE}|[a-h])(?=[,;)]|\Z)",
@@ -31,8 +31,8 @@ class SpecimenText:
 
     label: str  # its letter or number; empty where it has only a heading
     heading: str  # the site and the procedure, as far as the report names them with the label
-    stretches: tuple[Stretch, ...]
-    labels: tuple[Stretch, ...] = ()  # where its label stands
+    spans: tuple[Span, ...]
+    labels: tuple[Span, ...] = ()  # where its label stands
 
     @property
     def name(self) -> str:
@@ -47,29 +47,29 @@ class SpecimenText:
         return self.label or (found["tag"].upper() if found else "")
 
     def has(self, place: int) -> bool:
-        return any(start <= place < end for start, end in self.stretches)
+        return any(start <= place < end for start, end in self.spans)
 
 
-def superseded(text: str) -> tuple[Stretch, ...]:
-    """Stretches that a report itself replaces: a frozen section before the final diagnosis."""
+def superseded(text: str) -> tuple[Span, ...]:
+    """Spans that a report itself replaces: a frozen section before the final diagnosis."""
     if not _LATER.search(text):
         return ()
     return tuple(found.span() for found in _SUPERSEDED.finditer(text))
 
 
-def outside(stretches: Iterable[Stretch], length: int) -> tuple[Stretch, ...]:
-    """Stretches of a text that are left."""
+def outside(spans: Iterable[Span], length: int) -> tuple[Span, ...]:
+    """Spans of a text that are left."""
     found, at = [], 0
-    for start, end in sorted(stretches):
+    for start, end in sorted(spans):
         if start > at:
             found.append((at, start))
         at = max(at, end)
     return (*found, (at, length)) if at < length else tuple(found)
 
 
-def meeting(stretches: Iterable[Stretch]) -> Callable[[int, int], bool]:
-    joined: list[Stretch] = []
-    for start, end in sorted(stretches):
+def meeting(spans: Iterable[Span]) -> Callable[[int, int], bool]:
+    joined: list[Span] = []
+    for start, end in sorted(spans):
         if joined and start < joined[-1][1]:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
@@ -83,12 +83,12 @@ def meeting(stretches: Iterable[Stretch]) -> Callable[[int, int], bool]:
     return meets
 
 
-def only(report: Report, stretches: Sequence[Stretch]) -> Report:
-    """A report with all but some stretches blank; what stays keeps its place."""
+def only(report: Report, spans: Sequence[Span]) -> Report:
+    """A report with all but some spans blank; what stays keeps its place."""
     kept = {
         place: entity
         for place, whole in enumerate(report.entities)
-        if (entity := _within(whole, stretches))
+        if (entity := _within(whole, spans))
     }
     at = {old: new for new, old in enumerate(kept)}
     relations = tuple(
@@ -97,7 +97,7 @@ def only(report: Report, stretches: Sequence[Stretch]) -> Report:
         if each.head in at and each.tail in at
     )
     blank, pieces, end_of_last = _blank(report.text), [], 0
-    for start, end in sorted(stretches):
+    for start, end in sorted(spans):
         first = max(end_of_last, start)
         if first < end:
             pieces += [blank[end_of_last:first], report.text[first:end]]
@@ -113,9 +113,9 @@ def _blank(text: str) -> str:
     return _ON_A_LINE.sub(lambda line: " " * len(line.group()), text)
 
 
-def _within(entity: Entity, stretches: Iterable[Stretch]) -> Entity | None:
-    """An entity of one of some stretches, without the label that was read with it: 1. 38 cm."""
-    for start, end in stretches:
+def _within(entity: Entity, spans: Iterable[Span]) -> Entity | None:
+    """An entity of one of some spans, without the label that was read with it: 1. 38 cm."""
+    for start, end in spans:
         if start <= entity.start and entity.end <= end:
             return entity
         if entity.start < start < entity.end <= end:

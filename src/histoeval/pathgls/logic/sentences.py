@@ -70,7 +70,7 @@ class ReportSentence:
         return frozenset(match.group().lower() for match in pattern(list_).finditer(self.text))
 
     def clause(self, start: int, end: int) -> str:
-        """A stretch of the text with what is around it, up to a comma or `with` on each side."""
+        """A span of the text with what is around it, up to a comma or `with` on each side."""
         before = _CLAUSE.split(self.text[: start - self.start])[-1]
         after = _CLAUSE.split(self.text[end - self.start :])[0]
         return before + self.text[start - self.start : end - self.start] + after
@@ -152,7 +152,7 @@ def _sentences(text: str) -> Iterator[ReportSentence]:
     starts = [section.start for section, _ in layout]
     # Where a specimen begins, or the text returns to it.
     labels = {start for part in parts for start, _ in part.labels}
-    returns = {start for part in parts for start, _ in part.stretches}
+    returns = {start for part in parts for start, _ in part.spans}
     cuts = sorted(labels | returns - {end for part in parts for _, end in part.labels})
     for sentence in sentences(text):
         first = max(0, bisect_right(starts, sentence.start) - 1)

@@ -144,7 +144,7 @@ class Specimen:
 
 
 def own_concept(diagnosis: Diagnosis) -> Concept | None:
-    return diagnosis.wide or diagnosis.concept
+    return diagnosis.concept_without_context or diagnosis.concept
 
 
 def behaviour_of(diagnosis: ReportMention[Diagnosis]) -> Behaviour:

@@ -2,7 +2,7 @@
 
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.concordance.specimens.compare import compare_reports
-from histoeval.concordance.specimens.matching import match_told
+from histoeval.concordance.specimens.matching import match_prose
 from tests.support.report_builder import alike, facts
 from tests.support.tables import from_table
 
@@ -58,5 +58,5 @@ def test_a_sentence_that_names_no_place_may_stand_anywhere() -> None:
 
 
 def test_a_place_that_only_one_report_names_is_not_matched() -> None:
-    assert match_told("The antrum shows A. The fundus shows B.", "Gastritis.") is None
-    assert match_told("Gastritis, chronic and active.", "The antrum shows gastritis.") is None
+    assert match_prose("The antrum shows A. The fundus shows B.", "Gastritis.") is None
+    assert match_prose("Gastritis, chronic and active.", "The antrum shows gastritis.") is None

@@ -12,7 +12,7 @@ from histoeval.concordance.specimens.content import (
     LOW_GRADE,
     MALIGNANT,
     Content,
-    Sides,
+    SpecimenContents,
     contents_alike,
     entity_of,
 )
@@ -33,18 +33,20 @@ _SWAPPED, _CROSSWISE = 0.7, 0.3
 _TELLING = 2  # from this importance on, a finding that stands with another part is an error
 
 
-def swapped_specimens(sides: Sides) -> dict[int, int]:
-    ref, cand = sides.reference_sure, sides.candidate_sure
+def swapped_specimens(contents: SpecimenContents) -> dict[int, int]:
+    ref, cand = contents.reference_sure, contents.candidate_sure
     found: dict[int, int] = {}
-    for i, j in combinations(sides.clear, 2):
+    for i, j in combinations(contents.clear, 2):
         if not {i, j} & found.keys() and _are_swapped(ref, cand, i, j):
             found |= {i: j, j: i}
     return found
 
 
-def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterator[ReportError]:
+def moved_findings(
+    contents: SpecimenContents, swapped: Mapping[int, int], alike: Alike
+) -> Iterator[ReportError]:
     """The errors of parts whose contents changed places, and of findings with another part."""
-    pairs, ref = sides.matched.pairs, sides.reference_sure
+    pairs, ref = contents.matched.pairs, contents.reference_sure
     for i, j in swapped.items():
         if i < j:
             # Less severe where one says in more or fewer words what the other says leads
@@ -55,20 +57,20 @@ def misplaced(sides: Sides, swapped: Mapping[int, int], alike: Alike) -> Iterato
                 PART,
                 severity,
                 ref[i].lead,
-                sides.candidate_sure[i].lead,
+                contents.candidate_sure[i].lead,
                 pairs[i].name,
                 pairs[j].name,
                 specimen=f"{pairs[i].name} / {pairs[j].name}",
             )
     known: list[tuple[str | None, Entity]] = []
-    for i in sides.clear:
+    for i in contents.clear:
         if i in swapped:
             continue
-        moved = list(_moved_from(sides, i, alike))
-        if sides.matched.divided:
-            others = [j for j in sides.clear if j != i]
-            for here, j, there in moved_statements(sides, i, others):
-                moved.append(_moved(sides, (i, here.entity), (j, there.entity), here.severity))
+        moved = list(_moved_from(contents, i, alike))
+        if contents.matched.divided:
+            others = [j for j in contents.clear if j != i]
+            for here, j, there in moved_statements(contents, i, others):
+                moved.append(_moved(contents, (i, here.entity), (j, there.entity), here.severity))
         for error in sorted(moved, key=lambda error: -error.severity):
             words, entity = error.words[0], error.reference
             # Not again, if it is in the words of another error, or about a part of them
@@ -101,43 +103,46 @@ def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int
     return gain > _SWAPPED and min(crosswise) > max(_CROSSWISE, *straight)
 
 
-def _moved_from(sides: Sides, i: int, alike: Alike) -> Iterator[ReportError]:
+def _moved_from(contents: SpecimenContents, i: int, alike: Alike) -> Iterator[ReportError]:
     """Errors of what the reference says of one part, and the candidate only of others."""
-    others = [j for j in sides.clear if j != i]
-    for diagnosis in sides.reference_sure[i].facts.made:
+    others = [j for j in contents.clear if j != i]
+    for diagnosis in contents.reference_sure[i].facts.made:
         if diagnosis.hedged or not diagnosis.known or diagnosis.behaviour == Behaviour.NORMAL:
             continue
-        if _makes(sides.candidate[i], diagnosis, alike, _ALIKE):
+        if _makes(contents.candidate[i], diagnosis, alike, _ALIKE):
             continue
         for j in others:
-            there = _makes(sides.candidate_sure[j], diagnosis, alike, _SAME)
-            heading = sides.matched.pairs[j].candidate.heading.casefold()
+            there = _makes(contents.candidate_sure[j], diagnosis, alike, _SAME)
+            heading = contents.matched.pairs[j].candidate.heading.casefold()
             if there is None or there.entity.text.casefold() in heading:
                 continue  # nothing, or only what the specimen is called: nasal polyp
-            if not _makes(sides.reference[j], diagnosis, alike, _NEARLY):
+            if not _makes(contents.reference[j], diagnosis, alike, _NEARLY):
                 severity = severity_of(diagnosis)
-                yield _moved(sides, (i, diagnosis.entity), (j, there.entity), severity)
+                yield _moved(contents, (i, diagnosis.entity), (j, there.entity), severity)
                 break
-    if not sides.matched.divided:
+    if not contents.matched.divided:
         return
-    for finding in sides.reference_sure[i].facts.findings:
+    for finding in contents.reference_sure[i].facts.findings:
         importance = known_findings()[finding.id].importance if finding.id else 0
-        if importance < _TELLING or finding.denied or _has(sides.candidate[i], finding):
+        if importance < _TELLING or finding.denied or _has(contents.candidate[i], finding):
             continue
         for j in others:
-            found = _has(sides.candidate_sure[j], finding)
-            if found and not _has(sides.reference[j], finding):
+            found = _has(contents.candidate_sure[j], finding)
+            if found and not _has(contents.reference[j], finding):
                 grave = importance > _TELLING
                 severity = Severity.MAJOR if grave else Severity.MODERATE
-                yield _moved(sides, (i, finding.entity), (j, found.entity), severity)
+                yield _moved(contents, (i, finding.entity), (j, found.entity), severity)
                 break
 
 
 def _moved(
-    sides: Sides, here: tuple[int, Entity], there: tuple[int, Entity], severity: Severity
+    contents: SpecimenContents,
+    here: tuple[int, Entity],
+    there: tuple[int, Entity],
+    severity: Severity,
 ) -> ReportError:
     (i, one), (j, other) = here, there
-    first, second = sides.matched.pairs[i].name, sides.matched.pairs[j].name
+    first, second = contents.matched.pairs[i].name, contents.matched.pairs[j].name
     return ReportError(
         ErrorKind.MOVED_FINDING,
         PART,
@@ -176,7 +181,7 @@ _NODE = "lymph_node"  # nodes without a region, which may be those of any: neck 
 _NUMBERED = ("level", "station", "segment", "clock", "cm")
 
 
-def misnamed(
+def unmatched_specimens(
     matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
 ) -> Iterator[ReportError]:
     for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
@@ -206,8 +211,8 @@ def on_other_side(
         (reference, matched.reference_common, [pair.reference for pair in matched.pairs]),
         (candidate, matched.candidate_common, [pair.candidate for pair in matched.pairs]),
     ):
-        first = min((start for side in sides for start, _ in side.stretches), default=0)
-        above = [stretch for stretch in common if stretch[1] <= first]
+        first = min((start for side in sides for start, _ in side.spans), default=0)
+        above = [span for span in common if span[1] <= first]
         title = only(report, above).text.rstrip()
         head = _HEAD.search(title) if side_of(title) in _OPPOSITE else None
         named.append((head, side_of(title)))

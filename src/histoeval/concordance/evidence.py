@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from histoeval.report import Entity
 
@@ -14,22 +14,46 @@ from histoeval.report import Entity
 class ErrorKind(StrEnum):
     """Kinds of error that a candidate can make."""
 
-    OMISSION = "omission"
-    INVENTION = "invention"
-    CONTRADICTION = "contradiction"
-    WRONG_DIAGNOSIS = "wrong_diagnosis"
-    OVERCALL = "overcall"
-    UNDERCALL = "undercall"
-    WRONG_SITE = "wrong_site"
-    WRONG_LATERALITY = "wrong_laterality"
-    WRONG_GRADE = "wrong_grade"
-    WRONG_STAGE = "wrong_stage"
-    MARKER_FLIP = "marker_flip"
-    MEASUREMENT_MISMATCH = "measurement_mismatch"
-    MISSING_SPECIMEN = "missing_specimen"
-    INVENTED_SPECIMEN = "invented_specimen"
-    SWAPPED_SPECIMENS = "swapped_specimens"
-    MOVED_FINDING = "moved_finding"
+    look: str  # how it is shown: omitted, invented or contradicted
+    says: str  # what raters read about it
+
+    def __new__(cls, name: str, look: str, says: str) -> Self:
+        kind = str.__new__(cls, name)
+        kind._value_, kind.look, kind.says = name, look, says
+        return kind
+
+    OMISSION = "omission", "omitted", "the reference states it, the candidate does not"
+    INVENTION = "invention", "invented", "the candidate states it, the reference does not"
+    CONTRADICTION = "contradiction", "contradicted", "the two say the opposite of each other"
+    WRONG_DIAGNOSIS = "wrong_diagnosis", "contradicted", "another disease is diagnosed"
+    OVERCALL = (
+        "overcall",
+        "contradicted",
+        "the candidate is graver: malignant for benign, invasive for in situ",
+    )
+    UNDERCALL = (
+        "undercall",
+        "contradicted",
+        "the candidate is less grave: benign for malignant, in situ for invasive",
+    )
+    WRONG_SITE = "wrong_site", "contradicted", "another organ or part of it"
+    WRONG_LATERALITY = "wrong_laterality", "contradicted", "left for right, or the other way round"
+    WRONG_GRADE = "wrong_grade", "contradicted", "another grade or degree of dysplasia"
+    WRONG_STAGE = "wrong_stage", "contradicted", "another stage or depth of invasion"
+    MARKER_FLIP = "marker_flip", "contradicted", "a stain or test has another result"
+    MEASUREMENT_MISMATCH = "measurement_mismatch", "contradicted", "another size, count or share"
+    MISSING_SPECIMEN = (
+        "missing_specimen",
+        "omitted",
+        "a whole part of the reference is not reported",
+    )
+    INVENTED_SPECIMEN = (
+        "invented_specimen",
+        "invented",
+        "a part is reported that the reference does not have",
+    )
+    SWAPPED_SPECIMENS = "swapped_specimens", "contradicted", "two parts have each other's findings"
+    MOVED_FINDING = "moved_finding", "contradicted", "a finding is reported of the wrong part"
 
 
 class Severity(IntEnum):

@@ -180,9 +180,11 @@ class Scores(Results[ResultRow]):
             for totals in self.summary["metrics"][name]["systems"].values()
             for part in totals["parts"]
         ]
-        empty: dict[str, Any] = dict.fromkeys(["id", "system", *names, *parts, "problems"])
+        own = [name for name in ResultRow.model_fields if name not in ("row", "scores", "errors")]
+        empty: dict[str, Any] = dict.fromkeys([*own, *names, *parts, "problems"])
         for row in self:
-            flat = empty | {"id": row.id, "system": row.system, "problems": _problems(row.errors)}
+            flat = empty | {name: getattr(row, name) for name in own}
+            flat["problems"] = _problems(row.errors)
             for name, result in row.scores.items():
                 flat[name] = result.value
                 flat |= {f"{name}.{part}": number for part, number in result.parts.items()}

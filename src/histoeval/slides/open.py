@@ -1,6 +1,7 @@
 """Opens images and slides of every format."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from histoeval.errors import InputError, SettingError
@@ -10,6 +11,7 @@ from histoeval.slides.isolated import IsolatedSlide
 from histoeval.slides.slide import (
     COARSEST,
     FINEST,
+    KINDS,
     Resolution,
     Slide,
     checked_type,
@@ -19,7 +21,7 @@ from histoeval.slides.slide import (
     unreadable,
 )
 
-PICTURES = frozenset({"png", "jpeg", "bmp", "webp"})
+PICTURES = frozenset(kind for kind, row in KINDS.items() if "plain" in row)
 MIN_SIDE = 16  # pixels; anything smaller shows no tissue
 
 
@@ -134,18 +136,12 @@ def _slide_in(folder: Path) -> tuple[Path, str]:
 
 
 def _open_file(path: Path, content: str) -> Slide:
-    if content == "deepzoom":
-        from histoeval.slides.formats.picture_files import DeepZoomSlide
+    if reader := KINDS.get(content, {}).get("reader"):
+        module, _, name = reader.partition(":")
+        slide: Slide = getattr(import_module(f"histoeval.slides.formats.{module}"), name)(path)
+        return slide
+    from histoeval.slides.formats.tiff_files import OpenslideSlide, recognises
 
-        return DeepZoomSlide(path)
-    if content == "dicom":
-        from histoeval.slides.formats.dicom_files import DicomSlide
-
-        return DicomSlide(path)
-    from histoeval.slides.formats.tiff_files import OpenslideSlide, open_tiff, recognises
-
-    if content == "tiff":
-        return open_tiff(path)
     if recognises(path) is None:
         raise InputError(f"{path} is not an image or slide in a supported format")
     return OpenslideSlide(path)

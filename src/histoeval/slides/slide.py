@@ -201,14 +201,9 @@ def region_blocks(
 
 HEAD_BYTES = 132 + 4  # the DICOM signature follows 128 bytes
 
+KINDS = load_toml("slides/kinds.toml")
 SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "png",
-    b"\xff\xd8\xff": "jpeg",
-    b"II*\x00": "tiff",
-    b"MM\x00*": "tiff",
-    b"II+\x00": "tiff",
-    b"MM\x00+": "tiff",
-    b"BM": "bmp",
+    begin.encode("latin-1"): kind for kind, row in KINDS.items() for begin in row.get("begins", ())
 }
 
 
@@ -231,9 +226,8 @@ def file_type(path: Path) -> str:
 
 def named_type(path: Path) -> str | None:
     """The type that the file name stands for; None for extensions that are not of images."""
-    kinds = load_toml("slides/kinds.toml").items()
     ending = path.suffix.lower().removeprefix(".")
-    return next((kind for kind, endings in kinds if ending in endings), None)
+    return next((kind for kind, row in KINDS.items() if ending in row["endings"]), None)
 
 
 def checked_type(path: Path) -> str:

@@ -29,9 +29,9 @@ SEVERITIES = {
     Severity.MAJOR: Style(bgcolor="#d55e00", color="#000000", underline=True, bold=True),
     Severity.CRITICAL: Style(bgcolor="#882255", color="#ffffff", underline2=True, bold=True),
 }
-LEFT_OUT = (ErrorKind.OMISSION, ErrorKind.MISSING_SPECIMEN)
+LEFT_OUT = [kind for kind in ErrorKind if kind.look == "omitted"]
 # kinds of errors that say what became of a place, also where the other report has a part of it
-ADDED = (ErrorKind.INVENTION, ErrorKind.INVENTED_SPECIMEN)
+ADDED = [kind for kind in ErrorKind if kind.look == "invented"]
 Side = Literal["reference", "candidate"]
 SIDES: tuple[Side, Side] = ("reference", "candidate")
 

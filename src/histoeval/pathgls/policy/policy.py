@@ -20,8 +20,9 @@ from histoeval.resources import resource_path
 
 WITH_ENDPOINT, WITHOUT_ENDPOINT, TEXT_ONLY = "with_endpoint", "without_endpoint", "text_only"
 
-POLICIES = (WITH_ENDPOINT, WITHOUT_ENDPOINT, TEXT_ONLY)
-"""From the one that needs most to the one that needs the report alone."""
+_SHIPPED = sorted(file.stem for file in resource_path("pathgls/policy").glob("*.yaml"))
+# From the one that needs most to the one that needs the report alone, and any other in the folder
+POLICIES = tuple(dict.fromkeys((WITH_ENDPOINT, WITHOUT_ENDPOINT, TEXT_ONLY, *_SHIPPED)))
 
 
 def fitting_policy(*, has_images: bool, has_attacks: bool) -> str:

@@ -20,7 +20,6 @@ from starlette.routing import BaseRoute, Route
 from histoeval.concordance.evidence import ErrorKind, Severity
 from histoeval.errors import HistoEvalError, InputError
 from histoeval.report import Noun
-from histoeval.resources import load_toml
 from histoeval.web.pages import number_in, page, without_paths
 from histoeval.web.security import visitor_of
 from histoeval.web.study import store as ratings
@@ -173,7 +172,7 @@ class RaterDesk:
                 for step in study.steps
             },
             "criteria": study.criteria,
-            "kinds": {kind.value: load_toml("web/study/kinds.toml")[kind] for kind in ErrorKind},
+            "kinds": {kind.value: {"says": kind.says, "look": kind.look} for kind in ErrorKind},
             "severities": {
                 int(severity): (severity.name, says) for severity, says in SEVERITIES.items()
             },

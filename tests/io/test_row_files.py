@@ -1,7 +1,5 @@
 """Rows come back from each form as the very lines they were, and packing them is safe to kill."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess
@@ -24,6 +22,7 @@ from histoeval.io.row_files import FORMS, pack, row_lines, stored_as
 from histoeval.io.store import RowStore
 from histoeval.io.writing import write_json
 from histoeval.run.compare.compare import compare
+from histoeval.run.results import Scores
 from histoeval.web.run_index import RunIndex
 from tests.io.test_store import make_row, rows
 
@@ -35,7 +34,7 @@ PAIRS = [
 ]
 
 
-def scored(folder: Path, form: str | None = None, **more: Any) -> histoeval.Scores:
+def scored(folder: Path, form: str | None = None, **more: Any) -> Scores:
     return histoeval.score(
         PAIRS, metrics="bleu,rouge_l", candidate=["one", "two"], output=folder, format=form, **more
     )

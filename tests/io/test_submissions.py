@@ -1,9 +1,6 @@
 """Reports of systems, joined with a truth by id: good ones, and each flaw."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import polars
@@ -15,6 +12,7 @@ from histoeval.io.pairs import Joining, PairSource, open_source
 from histoeval.io.reports import open_reports
 from histoeval.io.submissions import Submission, plain_id, read_submission, read_truth
 from histoeval.io.tables.columns import Columns
+from histoeval.run.results import Scores
 from histoeval.run.score import references_of
 from histoeval.view.html.scores import pair_html
 
@@ -241,14 +239,11 @@ def test_any_format_can_stand_on_either_side(tmp_path: Path, kind: str) -> None:
             (other / f"{each['id']}.txt").write_text(each["report"], "utf-8")
     else:
         other = tmp_path / f"other.{kind}"
-        writers: dict[str, Callable[[Path], object]] = {
-            "csv": frame.write_csv,
-            "tsv": lambda file: frame.write_csv(file, separator="\t"),
-            "jsonl": frame.write_ndjson,
-            "json": frame.write_json,
-            "parquet": frame.write_parquet,
-        }
-        writers[kind](other)
+        writer, options = {
+            "tsv": ("csv", {"separator": "\t"}),
+            "jsonl": ("ndjson", {}),
+        }.get(kind, (kind, {}))
+        getattr(frame, f"write_{writer}")(other, **options)
     plain = written(tmp_path, "plain.json", TRUTH)
     for truth, team in ((plain, other), (other, plain)):
         rows = list(open_source([team], truth=truth).rows())
@@ -328,7 +323,7 @@ def test_an_unusable_report_is_named_by_its_row(tmp_path: Path) -> None:
 
 
 def test_the_best_and_the_mean_over_references_and_each_of_them_are_kept(tmp_path: Path) -> None:
-    def scored(mode: str, folder: str) -> histoeval.Scores:
+    def scored(mode: str, folder: str) -> Scores:
         return histoeval.score(
             written(tmp_path, "team.json", ANSWERS),
             truth=written(tmp_path, "t.json", REFERENCES),

@@ -59,27 +59,14 @@ def names(row: dict[str, Any]) -> list[str]:
 def test_a_row_has_these_fields_and_no_others(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     run(write_lines(tmp_path / "in.jsonl", [RECORDS[0]]), output)
+    said = {"assertion": "present", "score": 0.9}
     assert rows_of(output) == [
         {
             "id": "case 0",
             "text": "Invasive carcinoma of the breast.",
             "entities": [
-                {
-                    "text": "carcinoma",
-                    "start": 9,
-                    "end": 18,
-                    "type": "diagnosis",
-                    "assertion": "present",
-                    "score": 0.9,
-                },
-                {
-                    "text": "breast",
-                    "start": 26,
-                    "end": 32,
-                    "type": "site",
-                    "assertion": "present",
-                    "score": 0.9,
-                },
+                {"text": "carcinoma", "start": 9, "end": 18, "type": "diagnosis", **said},
+                {"text": "breast", "start": 26, "end": 32, "type": "site", **said},
             ],
             "relations": [{"head": 0, "tail": 1, "score": 0.97}],
         }

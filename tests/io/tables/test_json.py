@@ -28,24 +28,22 @@ ROW = {"reference": "a", "candidate": "b"}
 Opener = Callable[[str | bytes], RecordTable]
 
 
-@pytest.fixture
-def document(tmp_path: Path) -> Opener:
+def opener(path: Path, read: Callable[[Path, str], RecordTable]) -> Opener:
     def opened(content: str | bytes) -> RecordTable:
-        path = tmp_path / "pairs.json"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return open_json(path, "utf-8")
+        return read(path, "utf-8")
 
     return opened
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Opener:
+    return opener(tmp_path / "pairs.json", open_json)
 
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Opener:
-    def opened(content: str | bytes) -> RecordTable:
-        path = tmp_path / "pairs.jsonl"
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return open_json_lines(path, "utf-8")
-
-    return opened
+    return opener(tmp_path / "pairs.jsonl", open_json_lines)
 
 
 def values(table: RecordTable) -> list[Any]:

@@ -1,5 +1,6 @@
 """Reports under attack, asked of a model: pictures, slides, and everything that can be missing."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -177,32 +178,22 @@ def _silent(call: Call) -> str:
     return "" if "Request form" in words_of(call) else BENIGN
 
 
-def _refuses(call: Call) -> str:
-    return "I am sorry, I cannot help with that."
-
-
 @pytest.mark.parametrize(
-    ("answer", "fault", "original", "code", "words"),
+    ("answer", "fault", "original", "code", "said"),
     [
-        (steadfast, _fails, BENIGN, "subject_unreachable", ("malignant_history", "500")),
-        (_silent, lambda _: None, BENIGN, "empty_report", ("wrong_site",)),
-        (_refuses, lambda _: None, None, "no_claims", ()),
+        (steadfast, _fails, BENIGN, "subject_unreachable", "malignant_history.*500"),
+        (_silent, None, BENIGN, "empty_report", "wrong_site"),
+        (lambda _: "I am sorry, I cannot help with that.", None, None, "no_claims", ""),
     ],
     ids=["endpoint fails", "empty under attack", "always refuses"],
 )
 def test_a_model_without_reports_is_not_called_stable(
-    picture: Path,
-    facts: Words,
-    answer: Any,
-    fault: Any,
-    original: str | None,
-    code: str,
-    words: Any,
+    picture: Path, facts: Words, answer: Any, fault: Any, original: str | None, code: str, said: str
 ) -> None:
-    with vision(answer, fault=fault) as server:
+    with vision(answer, fault=fault or (lambda _: None)) as server:
         found = stability_for(picture, original, subject_at(server), examination(), facts)
     assert problem(found).code == code
-    assert all(word in problem(found).message for word in words)
+    assert re.search(said, problem(found).message)
 
 
 def test_an_unusable_image_asks_nothing(tmp_path: Path, facts: Words) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,6 +24,10 @@ from tests.support.trust_runs import (
 )
 
 pytestmark = pytest.mark.usefixtures("quick")
+
+
+def raising(error: Exception) -> Mock:
+    return Mock(side_effect=error)
 
 
 def test_records_are_judged_in_memory(folder: Path) -> None:
@@ -88,10 +93,7 @@ def test_a_shared_image_is_looked_at_once(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_a_dimension_that_breaks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("out of luck")
-
-    monkeypatch.setattr(verdicts, "logic_of", broken)
+    monkeypatch.setattr(verdicts, "logic_of", raising(RuntimeError("out of luck")))
     (row, _) = trust_reports(ROWS, images=folder)
     assert row.logic is None
     assert row.errors[0].message == "RuntimeError: out of luck"
@@ -106,19 +108,14 @@ def test_data_of_another_kind_is_refused() -> None:
 
 
 def test_a_missing_named_encoder_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*_: object) -> None:
-        raise ModelError("no such model")
-
-    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", raising(ModelError("no model")))
     with pytest.raises(ModelError):
         trust_reports(ROWS, images=folder, options=TrustOptions(encoder="nowhere"))
 
 
 def test_a_missing_shipped_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*_: object) -> None:
-        raise MissingDependency("no encoder of its own")
-
-    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", absent)
+    missing = raising(MissingDependency("no encoder of its own"))
+    monkeypatch.setattr("histoeval.run.trust.setup.open_panel", missing)
     (row, _) = trust_reports(ROWS, images=folder)
     assert [(error.dimension, error.code) for error in row.errors] == [("grounding", "no_encoder")]
     with pytest.raises(MissingDependency):

@@ -60,7 +60,6 @@ def test_no_other_threshold_deploys_more_within_the_share(
             assert len(more) <= len(deployed)
 
 
-@pytest.mark.xfail(strict=True, reason="no threshold up to 1 rejects a trust of 1")
 def test_the_share_is_kept_where_all_but_a_trust_of_1_can_be_rejected() -> None:
     told = [(0.0, False, False), (0.0, True, False), (0.0, True, False), (1.0, True, False)]
     at = found(told, Target(right_rejected=0.3, confidence=0.5))

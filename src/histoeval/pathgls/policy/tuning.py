@@ -103,7 +103,8 @@ def set_thresholds(
         counts = below(rows)
         return np.asarray(counts[-1] - counts)
 
-    rejected = below(np.ones(len(trust), dtype=np.bool_)), below(~wrong)
+    steps = len(values) + int(values[-1] < 1)  # no threshold up to 1 rejects a trust of 1
+    rejected = below(np.ones(len(trust), dtype=np.bool_))[:steps], below(~wrong)[:steps]
     deployed = above(may_deploy), above(may_deploy & wrong)
     if isinstance(aim, Costs):
         reject, deploy = _cheapest(rejected, deployed, aim)
@@ -148,9 +149,9 @@ def _cheapest(rejected: Sides, deployed: Sides, costs: Costs) -> tuple[int, int]
     """The pair of steps that costs least beside reviewing everything; of equals, most review."""
     rejecting = costs.lost * rejected[1] - costs.review * rejected[0]
     deploying = costs.missed * deployed[1] - costs.review * deployed[0]
-    best, pair, reject = np.inf, (0, len(rejecting) - 1), 0
-    for deploy in range(len(rejecting)):
-        if rejecting[deploy] < rejecting[reject] - 1e-12:
+    best, pair, reject = np.inf, (0, len(deploying) - 1), 0
+    for deploy in range(len(deploying)):
+        if deploy < len(rejecting) and rejecting[deploy] < rejecting[reject] - 1e-12:
             reject = deploy
         cost = rejecting[reject] + deploying[deploy]
         if cost <= best + 1e-12:

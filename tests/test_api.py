@@ -1,7 +1,5 @@
 """The front door: one pair, many, metrics as objects, and whatever holds texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

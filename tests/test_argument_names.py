@@ -1,7 +1,5 @@
 """A message names only options that the verb has, and from Python only arguments."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

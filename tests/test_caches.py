@@ -1,7 +1,5 @@
 """What is cached by text has a bound, so that a metric that scores for days stays small."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Every shipped weight file has a card: its hash, recipe, licence, sources and limits."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from pathlib import Path

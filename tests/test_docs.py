@@ -1,7 +1,5 @@
 """The pages hold together: links, names, paths and verbs that they mention exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

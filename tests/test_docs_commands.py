@@ -5,8 +5,6 @@
 differ by two in their second digit, since int8 models round differently by processor.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

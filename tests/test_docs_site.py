@@ -1,7 +1,5 @@
 """The site: built offline and strictly, with all pages, formulas, cards and public names."""
 
-from __future__ import annotations
-
 import logging
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A name that is not known suggests the nearest one, wherever it was given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -6,8 +6,6 @@ published table", or that no command repeats it. A number in code font is a sett
 not a figure. docs/measured.md says the same to readers.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

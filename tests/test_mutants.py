@@ -1,7 +1,5 @@
 """The list of changes that tests must notice is kept up with the code (`make mutants` runs it)."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from pathlib import Path

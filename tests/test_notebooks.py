@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom, and print what they show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ that tells which value it is, or whether it is denied, belongs to the module tha
 reading" in `docs/architecture.md` names.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

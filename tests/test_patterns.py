@@ -5,8 +5,6 @@ cannot be stopped in any other way: `python -m tests.test_patterns collect` prin
 `... time` reads them and prints those that take more than linear time.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

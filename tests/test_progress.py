@@ -1,7 +1,5 @@
 """The bar while something takes its time."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,7 +1,5 @@
 """What people may import, and what importing costs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One table, three renderers: nothing is lost, escaped wrongly or broken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path

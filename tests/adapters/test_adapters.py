@@ -1,7 +1,5 @@
 """Adapters cost nothing to those who do not use them, and name the extra that is missing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Metrics as modules of evaluate: the numbers are ours, the manners are evaluate's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """inspect_ai: our metrics score its samples, and its logs are written and read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The examples of docs/integrations.md run, each with its real tool."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

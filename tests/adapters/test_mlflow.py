@@ -1,7 +1,5 @@
 """A run in MLflow, as MLflow itself reads it back; and a metric as a scorer of its evaluation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

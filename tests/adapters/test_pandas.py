@@ -1,7 +1,5 @@
 """`df.histoeval.score`: scores with the index of the frame."""
 
-from __future__ import annotations
-
 import pytest
 
 import histoeval

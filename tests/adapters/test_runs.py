@@ -1,7 +1,5 @@
 """What trackers are given of a run: scores and signatures, and report texts only on request."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A metric for torchmetrics: the numbers are ours, in one process and in several."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 from typing import Any

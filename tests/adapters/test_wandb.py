@@ -1,7 +1,5 @@
 """A run in Weights & Biases, offline: what would be sent lies in its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A judge beside experts: what is fitted, on what it is judged, and when nothing is fitted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations_with_replacement
 

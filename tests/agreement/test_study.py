@@ -1,7 +1,5 @@
 """A whole study, held against scipy and against what must be so."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which system is better, held against scipy, against counting, and under the null."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The aligner as it is shipped: small, whole, the default, and it tells near misses apart."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What participants see before they hand in: every fault by id and reason, and no truth."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

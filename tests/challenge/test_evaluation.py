@@ -1,7 +1,5 @@
 """One file evaluated as a platform does it, in all the forms in which platforms hand it over."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The folder that `init` writes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The policy of a challenge, and how its mistakes are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

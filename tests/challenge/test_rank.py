@@ -1,7 +1,5 @@
 """Teams ranked on the ids of the truth, by the policy."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """25 versions of one generator with their truth, where these lie beside the project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Places, resampled means and Kendall's tau, against plain Python and scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau

@@ -1,7 +1,5 @@
 """Clinical values one step below, at and above each limit, as the tables have them."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import pytest

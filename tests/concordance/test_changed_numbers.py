@@ -1,7 +1,5 @@
 """Numbers and degrees that changed though nobody read them."""
 
-from __future__ import annotations
-
 from histoeval.concordance.changed_numbers import with_degrees, with_numbers
 from histoeval.concordance.evidence import NOT_MENTIONED, ComparedPart, ErrorKind
 from tests.support.tables import from_table

@@ -1,7 +1,5 @@
 """Whatever two reports say: parts from 0 to 1, nothing wrong with a report beside itself."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

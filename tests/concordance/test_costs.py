@@ -1,7 +1,5 @@
 """What every kind of error costs: the parts that it lowers, and how severe it is."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Diagnoses: the same, near, far, over- and undercalled, denied and hedged."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

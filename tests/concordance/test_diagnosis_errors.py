@@ -1,7 +1,5 @@
 """How bad it is to put one diagnosis for another: severities that decide the score."""
 
-from __future__ import annotations
-
 from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import mistakes_of
 from tests.support.tables import from_table

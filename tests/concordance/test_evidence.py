@@ -1,7 +1,5 @@
 """What is listed as evidence: each fact once, in the reports' own words, with what it costs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 

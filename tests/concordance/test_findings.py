@@ -1,7 +1,5 @@
 """Findings: omitted, invented, contradicted."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.concordance.evidence import ErrorKind, Severity

@@ -1,7 +1,5 @@
 """Markers that only one report has."""
 
-from __future__ import annotations
-
 from histoeval.concordance.evidence import Severity
 from tests.support.report_builder import mistakes_of
 from tests.support.tables import from_table

@@ -1,7 +1,5 @@
 """Which value goes with which: checked against looking at every pair."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

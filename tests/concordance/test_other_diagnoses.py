@@ -1,7 +1,5 @@
 """Diagnoses besides the leading one: omitted, hallucinated, or denied by one report only."""
 
-from __future__ import annotations
-
 from histoeval.concordance.evidence import ComparedPart, ErrorKind, Severity
 from histoeval.concordance.other_diagnoses import compare_additional, compare_denials, with_denials
 from histoeval.facts.lexical import lexical_facts

@@ -1,7 +1,5 @@
 """Two readings, each in the light of the other."""
 
-from __future__ import annotations
-
 from histoeval.concordance.reconcile import reconciled
 from histoeval.report import Report
 from tests.support.report_builder import report

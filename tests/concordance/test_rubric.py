@@ -1,7 +1,5 @@
 """Criteria and reasoning."""
 
-from __future__ import annotations
-
 import zlib
 
 from hypothesis import given

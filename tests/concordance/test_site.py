@@ -1,7 +1,5 @@
 """Organs and sides."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.concordance.evidence import NONE_IGNORED, ComparedPart, ErrorKind, Severity

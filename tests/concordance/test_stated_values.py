@@ -1,7 +1,5 @@
 """Values that the words of two reports state, and how severe it is where they differ."""
 
-from __future__ import annotations
-
 from histoeval.concordance.evidence import ErrorKind, Severity
 from tests.support.report_builder import mistakes_of, parts_of, value_of
 from tests.support.tables import from_table

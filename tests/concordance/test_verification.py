@@ -1,7 +1,5 @@
 """What catalogues leave unmatched is put to an NLI model, both ways."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

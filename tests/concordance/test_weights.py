@@ -1,7 +1,5 @@
 """From parts to one number."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

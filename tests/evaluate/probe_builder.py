@@ -1,7 +1,5 @@
 """Probes made of a few words, and a metric that says what it is told to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

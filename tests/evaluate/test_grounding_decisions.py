@@ -1,7 +1,5 @@
 """Limits of grounding, fitted to made-up cosines of labelled tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

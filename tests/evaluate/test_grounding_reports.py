@@ -1,7 +1,5 @@
 """Worded reports on labelled tiles, judged by grounding with an encoder that knows colours."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.evaluate.grounding import embedded, entry_vectors, tiles_of

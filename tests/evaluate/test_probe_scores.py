@@ -1,7 +1,5 @@
 """Costs and shares, counted by hand or the long way."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Probes as they are read from a file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -5,8 +5,6 @@ there; concordance may get better than that, and not worse by more than `SLACK`.
 of the probes is scored, shipped ones and unseen ones; `make release` scores them all.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

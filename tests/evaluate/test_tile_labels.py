@@ -1,7 +1,5 @@
 """What tiles show, as entries of the bank, and the figures that come of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

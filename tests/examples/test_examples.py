@@ -1,7 +1,5 @@
 """The bundled example file is whole, readable, and does what its README says."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from importlib.resources import files

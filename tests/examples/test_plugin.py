@@ -1,7 +1,5 @@
 """The example of a plug-in: installed from its folder by pip, used from the shell and Python."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location

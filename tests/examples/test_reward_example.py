@@ -1,7 +1,5 @@
 """The reward of the example is what a trainer calls, and prefers the right report."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The example of trust: small, painted by its own script, and what its README says of it."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Diagnoses that are made, denied or left open, and the whole names of them."""
 
-from __future__ import annotations
-
 from tests.support.report_builder import facts
 from tests.support.tables import from_table
 

@@ -1,7 +1,5 @@
 """What a report says: what it concludes, denies, only considers, and what the reader missed."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.facts.facts import Facts

@@ -1,7 +1,5 @@
 """Texts as they are read, and the way back to what stands in the report."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Where a report states something, where it only advises, and where it leaves a gap."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -4,8 +4,6 @@
 of `../shared` and of blind sets only digests are kept.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import multiprocessing

@@ -4,8 +4,6 @@ Whoever moves or renames a reader changes its row here, and nothing else. A row 
 form of a value back into the old one, as long as the old one is what is compared.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """What the shipped models come to: scores, trust, readings; and what commands print."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tempfile

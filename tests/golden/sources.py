@@ -1,7 +1,5 @@
 """The texts and pairs that goldens are made of; those of `../shared` are never committed."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """The guard itself: it sees what moves, and keeps no text that is not ours."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

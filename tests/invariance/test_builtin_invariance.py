@@ -1,7 +1,5 @@
 """The builtin reader says the same of a text, bit for bit, whatever is read beside it and how."""
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A loaded metric scores the same from many threads, in a child process and in a fresh one."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

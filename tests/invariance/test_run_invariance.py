@@ -1,7 +1,5 @@
 """A whole run: neither batch size nor order changes a bit of a score or of a mean."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Alignments: read strictly, applied with raw scores beside, refused where they do not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The check passes judges that know, and fails those that are blind, lenient or obedient."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Judges are named by endpoints and models that go together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

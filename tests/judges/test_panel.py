@@ -1,7 +1,5 @@
 """Judges are asked once for each question; a missing answer is told and never made up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path

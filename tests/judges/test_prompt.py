@@ -1,7 +1,5 @@
 """Prompts are data, and everything a judge is told is in their hash."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Judges are asked about what comes next while somebody still waits for what came before."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

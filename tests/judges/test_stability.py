@@ -1,7 +1,5 @@
 """How steady judges are, against figures that were worked out by hand or elsewhere."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Features of pairs for the NLI re-ranker."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The re-ranker: how features correct the answer of the network."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The NLI model that is shipped: its size, and what no model of its kind may get wrong."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lexical metrics equal the libraries they stand for, called directly, to 1e-9."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

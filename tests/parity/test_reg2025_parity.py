@@ -1,7 +1,5 @@
 """The literal parts of the REG2025 score against 81 pairs that a third party has scored."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

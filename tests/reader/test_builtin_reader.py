@@ -1,7 +1,5 @@
 """What the shipped reader finds in reports, and that no text is too odd for it."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

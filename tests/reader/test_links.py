@@ -1,7 +1,5 @@
 """The codes of pairs, against loops that count by hand."""
 
-from __future__ import annotations
-
 import re
 import time
 from bisect import bisect_right

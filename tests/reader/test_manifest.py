@@ -1,7 +1,5 @@
 """A reader's folder is read whole or refused with a sentence that names the file."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sections tile a report, and each knows under what kind of heading it stands."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences are slices of a report; what ends one, and what only seems to."""
 
-from __future__ import annotations
-
 import json
 import time
 

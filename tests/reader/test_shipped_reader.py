@@ -1,7 +1,5 @@
 """The reader that is shipped does not read worse than it did, on passages it has not learned."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Windows overlap, own the text between them, and never hold more than a model can read."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

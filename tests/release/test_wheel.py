@@ -1,7 +1,5 @@
 """What is released: the wheel and what is in it, one version, hashes that anybody gets again."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

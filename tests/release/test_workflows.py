@@ -1,7 +1,5 @@
 """Workflows, templates and the image: they parse, ask for little, and call what there is."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

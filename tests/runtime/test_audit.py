@@ -1,7 +1,5 @@
 """What is noted of requests: hosts, hashes and lengths, and never their content."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import warnings

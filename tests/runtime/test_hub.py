@@ -1,7 +1,5 @@
 """Where a model is looked for, and how soon somebody is told that it is nowhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The library that runs the shipped models stays silent and single-threaded."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Workers ask one process for what a device computes: a model of the test stands for a GPU's."""
 
-from __future__ import annotations
-
 import gc
 import os
 import time

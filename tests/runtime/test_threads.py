@@ -1,7 +1,5 @@
 """Work that is shared out: in order, and with the same results on any number of processors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

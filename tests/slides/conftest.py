@@ -1,7 +1,5 @@
 """Slides need the extra [slide]; without it their tests are not collected."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 if any(find_spec(name) is None for name in ("openslide", "tifffile", "wsidicom", "PIL", "scipy")):

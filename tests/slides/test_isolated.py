@@ -1,7 +1,5 @@
 """Files that end or hang the libraries for slides cost their own slide, and never the process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

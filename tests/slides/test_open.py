@@ -1,7 +1,5 @@
 """Images and slides of every kind are opened the same way, and show the same pixels."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

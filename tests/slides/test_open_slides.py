@@ -1,7 +1,5 @@
 """Slides of a viewer: few are open, each by one process, and memory has a limit."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Plain pictures of every mode are opened or refused in words, with little memory."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys

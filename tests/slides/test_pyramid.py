@@ -1,7 +1,5 @@
 """Tiles for viewers: every pixel of every level is in one tile, and shows what the slide shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

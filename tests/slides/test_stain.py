@@ -1,7 +1,5 @@
 """Stains are taken apart where they were mixed with known directions, and put back unchanged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

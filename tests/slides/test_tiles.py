@@ -1,7 +1,5 @@
 """Tiles are cut by microns, cover the tissue, spread when sampled, and say what is wrong."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import subprocess

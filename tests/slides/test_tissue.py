@@ -1,7 +1,5 @@
 """Tissue is found beside ink, bubbles and glass, and where it is pale or fatty."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

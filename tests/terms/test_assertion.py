@@ -1,7 +1,5 @@
 """What a text denies, doubts, tells of the past or only advises."""
 
-from __future__ import annotations
-
 from histoeval.terms.assertion import (
     affirmed_text,
     asserts_now,

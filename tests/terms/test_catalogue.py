@@ -1,7 +1,5 @@
 """Diagnoses: named, placed and compared."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

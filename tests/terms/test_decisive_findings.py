@@ -1,7 +1,5 @@
 """Findings that change what is done next, read from whole texts."""
 
-from __future__ import annotations
-
 from histoeval.terms.decisive_findings import Standing, read_decisive
 from tests.support.tables import from_table
 

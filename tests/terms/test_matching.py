@@ -1,7 +1,5 @@
 """Names found in phrases."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

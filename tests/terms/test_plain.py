@@ -1,7 +1,5 @@
 """What does not matter in a phrase, and what does."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

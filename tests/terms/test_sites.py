@@ -1,7 +1,5 @@
 """Where in the body."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

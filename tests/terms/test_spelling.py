@@ -1,7 +1,5 @@
 """Slips of one letter in words that are known."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What is a kind of what."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.terms.tree import Tree

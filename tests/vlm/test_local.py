@@ -1,7 +1,5 @@
 """A vision-language model in this process: a tiny one, made here."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 

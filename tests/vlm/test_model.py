@@ -1,7 +1,5 @@
 """The subject behind an endpoint: what it is sent, what is kept, and how it fails."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from io import BytesIO

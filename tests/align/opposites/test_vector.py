@@ -1,7 +1,5 @@
 """The numbers beside the vector of a phrase: opposites point away from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Lengths, shares, rates and stages of whole texts."""
 
-from __future__ import annotations
-
 from histoeval.terms.number_words import in_figures
 from histoeval.terms.values.amounts import amount_conflicts, read_amounts
 from histoeval.terms.values.stated import conflicts

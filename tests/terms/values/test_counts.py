@@ -1,7 +1,5 @@
 """Counted things, and codes that say none or some."""
 
-from __future__ import annotations
-
 from histoeval.terms.values.coded import affirming_codes, denying_codes, ranks
 from histoeval.terms.values.counts import counts
 from tests.support.tables import from_table

@@ -1,7 +1,5 @@
 """Grades of whole texts, each with its place."""
 
-from __future__ import annotations
-
 from histoeval.terms.values.grades import find_grades
 from tests.support.tables import from_table
 

@@ -1,7 +1,5 @@
 """Grades of all systems are put on one scale, and parts are not taken for the whole."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

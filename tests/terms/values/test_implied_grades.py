@@ -1,7 +1,5 @@
 """Grades that follow from what a text says: sums of points, patterns of a Gleason score."""
 
-from __future__ import annotations
-
 import pytest
 
 from histoeval.terms.values.implied_grades import graded

@@ -1,7 +1,5 @@
 """Left, right or both."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Margins and lymph nodes in words and in numbers."""
 
-from __future__ import annotations
-
 from histoeval.terms.values.margins import margin_conflicts, read_margins
 from histoeval.terms.values.nodes import node_conflicts, read_nodes
 from tests.support.tables import from_table

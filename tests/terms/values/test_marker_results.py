@@ -1,7 +1,5 @@
 """Results are read with their polarity, strength and extent, by the rules of each marker."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Markers of whole texts with the results that their words give them."""
 
-from __future__ import annotations
-
 from histoeval.evaluate.probes import pairs_of, read_probes
 from histoeval.terms.marker_wordings import wordings
 from histoeval.terms.values.marker_statements.decisive import LIGHT_CHAIN, MISMATCH, marker_severity

@@ -1,7 +1,5 @@
 """Markers are found under all their names, and only there."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

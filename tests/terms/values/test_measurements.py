@@ -1,7 +1,5 @@
 """Measurements are read in one unit, and compared as a pathologist would."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Sizes, weights and shares as ranges, held against each other."""
 
-from __future__ import annotations
-
 from histoeval.terms.number_words import in_digits
 from histoeval.terms.values.quantities import Fits, compared, quantities
 from tests.support.tables import from_table

@@ -1,7 +1,5 @@
 """Classes, grades and scores of named schemes, read from whole texts."""
 
-from __future__ import annotations
-
 from histoeval.terms.values.schemes import read_schemes, scheme_severity
 from histoeval.terms.values.stated import conflicts
 from tests.support.tables import from_table

@@ -1,7 +1,5 @@
 """Stages are read from all the ways they are written, and compared axis by axis."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -69,9 +69,9 @@ def _severity(reference: str, ref: Place, candidate: str, cand: Place) -> Severi
     """A number is a detail, unless only its decimal point moved: a score of 2.5 for 25."""
     if _UNIT.match(reference, ref[1]) or _UNIT.match(candidate, cand[1]):
         return Severity.MINOR
-    here, there = reference[slice(*ref)], candidate[slice(*cand)]
-    digits = [number.replace(".", "").strip("0") for number in (here, there)]
-    moved = "." in here + there and digits[0] == digits[1] != ""
+    reference_text, candidate_text = reference[slice(*ref)], candidate[slice(*cand)]
+    digits = [number.replace(".", "").strip("0") for number in (reference_text, candidate_text)]
+    moved = "." in reference_text + candidate_text and digits[0] == digits[1] != ""
     return Severity.MAJOR if moved else Severity.MINOR
 
 
@@ -105,30 +105,30 @@ def _entity(text: str, place: Place, kind: EntityType) -> Entity:
     return Entity(text=text[start:end], start=start, end=end, type=kind, score=0.5)
 
 
-def _left(one: Found, other: Found) -> list[Place]:
+def _left(first: Found, second: Found) -> list[Place]:
     """Spans of the values that the other has less often."""
-    count = Counter({value: len(places) for value, places in other.items()})
-    return sorted(place for value, places in one.items() for place in places[count[value] :])
+    count = Counter({value: len(places) for value, places in second.items()})
+    return sorted(span for value, places in first.items() for span in places[count[value] :])
 
 
 @lru_cache(maxsize=1 << 9)
 def numbers_in(text: str) -> Found:
     """The numbers of a text, spelt or not, with their units, and where each stands."""
-    found: Found = {}
+    numbers: Found = {}
     for match in _NUMBER.finditer(in_figures(text)):
         number = float(match["number"].replace(",", "."))
         unit = (match["unit"] or "").lower()
         if unit == "cm":
             number, unit = round(number * 10, 6), "mm"
         key = (float(number), unit, (match["letter"] or "").lower())
-        found.setdefault(key, []).append(match.span())
-    return found
+        numbers.setdefault(key, []).append(match.span())
+    return numbers
 
 
 @lru_cache(maxsize=1 << 9)
 def _degrees(text: str) -> Found:
     """Degrees, each once: how often a word is repeated is a matter of style."""
-    found: Found = {}
+    degrees: Found = {}
     for match in _DEGREE.finditer(text):
-        found.setdefault(match.lastgroup, [match.span()])
-    return found
+        degrees.setdefault(match.lastgroup, [match.span()])
+    return degrees

@@ -68,7 +68,7 @@ def compare(
     """Every part by its name; errors that are ignored cost nothing."""
     both = reference, candidate = without_implied(reference, candidate)
     diagnoses = compare_diagnoses(*both, alike, ignored)
-    known = diagnoses.identity.mistakes
+    diagnosis_errors = diagnoses.identity.mistakes
     margins = stated_margins(*both)
     complete, sound = compare_findings(
         without_margins(reference, margins, of_reference=True),
@@ -103,8 +103,8 @@ def compare(
         "diagnosis": diagnoses.identity,
         "behaviour": with_denials(diagnoses.behaviour, *both, ignored),
         "spread": diagnoses.spread,
-        "completeness": _without(diagnoses.completeness, known),
-        "soundness": _without(diagnoses.soundness, known),
+        "completeness": _without(diagnoses.completeness, diagnosis_errors),
+        "soundness": _without(diagnoses.soundness, diagnosis_errors),
         "site": with_specimen(site, *both, ignored),
         "laterality": compare_sides(*both, ignored),
         "grade": with_degrees(grade, *texts, ignored),
@@ -130,13 +130,13 @@ def _and_matched(ignored: IgnoredErrors, findings: ComparedPart) -> IgnoredError
     return IgnoredErrors(ignored.errors | matched)
 
 
-def _both(one: ComparedPart, other: ComparedPart) -> ComparedPart:
+def _both(first: ComparedPart, second: ComparedPart) -> ComparedPart:
     """Two parts as one: their costs add up."""
-    values = [part.value for part in (one, other) if part.value is not None]
+    values = [part.value for part in (first, second) if part.value is not None]
     if not values:
-        return one
+        return first
     left = max(0.0, 1 - sum(1 - value for value in values))
-    return ComparedPart(left, one.matched + other.matched, one.mistakes + other.mistakes)
+    return ComparedPart(left, first.matched + second.matched, first.mistakes + second.mistakes)
 
 
 def _without(part: ComparedPart, known: Sequence[ReportError]) -> ComparedPart:
@@ -185,56 +185,63 @@ _RATED = ("diagnosis", "findings", "no_inventions", "markers", "completeness", "
 def with_decisive(
     parts: Mapping[str, ComparedPart], reference: Facts, candidate: Facts, ignored: IgnoredErrors
 ) -> dict[str, ComparedPart]:
-    found = dict(parts)
+    compared = dict(parts)
     for decisive in _unshared(reference, candidate):
-        known = False
+        is_counted = False
         for name in _RATED:
-            mistakes = list(found[name].mistakes)
+            mistakes = list(compared[name].mistakes)
             for at, error in enumerate(mistakes):
                 if _is_about(error, decisive):
-                    known = True
+                    is_counted = True
                     if error.kind not in (ErrorKind.WRONG_DIAGNOSIS, ErrorKind.MARKER_FLIP):
                         severity = max(error.severity, decisive.severity)
                         mistakes[at] = replace(error, severity=severity)
-            found[name] = replace(found[name], mistakes=tuple(mistakes))
-        if not known:
-            part = found[_FINDINGS]
+            compared[name] = replace(compared[name], mistakes=tuple(mistakes))
+        if not is_counted:
+            part = compared[_FINDINGS]
             value = 1.0 if part.value is None else part.value
             left = max(0.0, value - (0.0 if ignored(decisive) else COST[decisive.severity]))
-            found[_FINDINGS] = ComparedPart(left, part.matched, (*part.mistakes, decisive))
-    return found
+            compared[_FINDINGS] = ComparedPart(left, part.matched, (*part.mistakes, decisive))
+    return compared
 
 
 def _unshared(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
     ref, cand = read_decisive(reference.stated.text), read_decisive(candidate.stated.text)
     for name in sorted({*ref, *cand}):
-        here, there = ref.get(name), cand.get(name)
-        standings = {finding.standing if finding else None for finding in (here, there)}
-        known = here or there
+        ref_finding, cand_finding = ref.get(name), cand.get(name)
+        standings = {
+            finding.standing if finding else None for finding in (ref_finding, cand_finding)
+        }
+        known = ref_finding or cand_finding
         if Standing.AFFIRMED not in standings or len(standings) == 1 or known is None:
             continue
         silent = None in standings or (
-            Standing.IMPLIED in standings and all(f and f.implied for f in (here, there))
+            Standing.IMPLIED in standings
+            and all(f and f.implied for f in (ref_finding, cand_finding))
         )
-        one = _decisive_entity(reference, here) if here else None
-        other = _decisive_entity(candidate, there) if there else None
+        ref_entity = _decisive_entity(reference, ref_finding) if ref_finding else None
+        cand_entity = _decisive_entity(candidate, cand_finding) if cand_finding else None
         if silent and not known.both:
-            left_out = here is not None and here.standing == Standing.AFFIRMED
+            left_out = ref_finding is not None and ref_finding.standing == Standing.AFFIRMED
             kind = ErrorKind.OMISSION if left_out else ErrorKind.INVENTION
-            entity = one if left_out else other
+            entity = ref_entity if left_out else cand_entity
             if entity is not None:
                 yield ReportError.one_sided(kind, _FINDINGS, Severity(known.severity), entity)
         elif Standing.DENIED in standings and not known.compared:
             yield ReportError(
-                ErrorKind.CONTRADICTION, _FINDINGS, Severity(known.severity), one, other
+                ErrorKind.CONTRADICTION,
+                _FINDINGS,
+                Severity(known.severity),
+                ref_entity,
+                cand_entity,
             )
 
 
-def _decisive_entity(facts: Facts, found: DecisiveFinding) -> Entity:
+def _decisive_entity(facts: Facts, finding: DecisiveFinding) -> Entity:
     return Entity(
-        text=facts.stated.text[found.start : found.end],
-        start=found.start,
-        end=found.end,
+        text=facts.stated.text[finding.start : finding.end],
+        start=finding.start,
+        end=finding.end,
         type=EntityType.FINDING,
         score=0.5,
     )
@@ -243,8 +250,11 @@ def _decisive_entity(facts: Facts, found: DecisiveFinding) -> Entity:
 def _is_about(error: ReportError, decisive: ReportError) -> bool:
     """True if an error is about the words of a decisive finding, in one report at least."""
     return any(
-        one is not None and other is not None and one.start < other.end and other.start < one.end
-        for one, other in (
+        first is not None
+        and second is not None
+        and first.start < second.end
+        and second.start < first.end
+        for first, second in (
             (error.reference, decisive.reference),
             (error.candidate, decisive.candidate),
         )

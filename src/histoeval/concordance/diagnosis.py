@@ -66,11 +66,11 @@ def compare_diagnoses(
 ) -> Diagnoses:
     """All parts that concern the diagnoses."""
 
-    def near(one: Diagnosis, other: Diagnosis) -> float:
+    def near(ref: Diagnosis, cand: Diagnosis) -> float:
         """Closeness that may differ by which of the two is the reference."""
-        if ignored.between("diagnosis", one.entity, other.entity):
+        if ignored.between("diagnosis", ref.entity, cand.entity):
             return 1.0
-        return diagnosis_closeness(one, other, alike)
+        return diagnosis_closeness(ref, cand, alike)
 
     return Diagnoses(
         _identity(reference, candidate, near, ignored),
@@ -117,19 +117,24 @@ def diagnosis_closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike
 def _closeness(reference: Diagnosis, candidate: Diagnosis, alike: Alike) -> float:
     if plain(respelt(reference.entity.text)) == plain(respelt(candidate.entity.text)):
         return 1.0
-    one, other = reference.concept, candidate.concept
-    if one is None or other is None:
+    ref_concept, cand_concept = reference.concept, candidate.concept
+    if ref_concept is None or cand_concept is None:
         return alike(reference.entity.text, candidate.entity.text)
-    primaries = reference.primary or one, candidate.primary or other
-    wide = reference.concept_without_context or one, candidate.concept_without_context or other
+    primaries = reference.primary or ref_concept, candidate.primary or cand_concept
+    bare = (
+        reference.concept_without_context or ref_concept,
+        candidate.concept_without_context or cand_concept,
+    )
     tree = diagnosis_tree()
-    same_sites = bool(one.organs & other.organs) or not (one.organs and other.organs)
-    if wide[0] == wide[1] and same_sites and not tree.are_kin(one.id, other.id):
+    same_sites = bool(ref_concept.organs & cand_concept.organs) or not (
+        ref_concept.organs and cand_concept.organs
+    )
+    if bare[0] == bare[1] and same_sites and not tree.are_kin(ref_concept.id, cand_concept.id):
         # A mole that is complete and one that is partial are both moles by name alone
-        wide = one, other
+        bare = ref_concept, cand_concept
     return max(
-        _concept_closeness(one, other),
-        _concept_closeness(*wide),
+        _concept_closeness(ref_concept, cand_concept),
+        _concept_closeness(*bare),
         _concept_closeness(*primaries) if reference.spread and candidate.spread else 0.0,
     )
 
@@ -145,9 +150,9 @@ def _concept_closeness(ref: Concept, cand: Concept) -> float:
     if (plain_ref, plain_cand) != (ref, cand) and arises_in(ref, cand.organs):
         pairs = (ref, cand), (plain_ref, cand), (ref, plain_cand)
         return max(
-            _kin_closeness(one, other)
-            for one, other in pairs
-            if one.generic == ref.generic and other.generic == cand.generic
+            _kin_closeness(first, second)
+            for first, second in pairs
+            if first.generic == ref.generic and second.generic == cand.generic
         )
     return _kin_closeness(ref, cand)
 
@@ -237,18 +242,18 @@ def _vagueness(diagnosis: Diagnosis) -> int:
 def _is_said(ref: Diagnosis, cand: Diagnosis | None, reference: Facts, candidate: Facts) -> bool:
     if _is_spread_stated(ref, candidate):
         return True
-    here = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
-    there = cand is None or reference.stated.has_words(cand.entity.text)
-    return here and there
+    is_in_candidate = candidate.stated.has_words(ref.entity.text) and ref.behaviour in HARMLESS
+    is_in_reference = cand is None or reference.stated.has_words(cand.entity.text)
+    return is_in_candidate and is_in_reference
 
 
 def _is_all_spread_stated(reference: Facts, candidate: Facts) -> bool:
     """True if one report names nothing but spread, and the other tells of it in other words."""
-    for one, other in ((reference, candidate), (candidate, reference)):
+    for first, second in ((reference, candidate), (candidate, reference)):
         if (
-            one.first
-            and not other.diagnoses
-            and all(_is_spread_stated(each, other) for each in one.first)
+            first.first
+            and not second.diagnoses
+            and all(_is_spread_stated(diagnosis, second) for diagnosis in first.first)
         ):
             return True
     return False
@@ -256,7 +261,9 @@ def _is_all_spread_stated(reference: Facts, candidate: Facts) -> bool:
 
 def _is_entailed(reference: Facts, ignored: IgnoredErrors) -> bool:
     """True if the candidate says the first diagnosis in words that name another, or none."""
-    return any(ignored.between("diagnosis", each.entity, None) for each in reference.first)
+    return any(
+        ignored.between("diagnosis", diagnosis.entity, None) for diagnosis in reference.first
+    )
 
 
 def _is_one_ignored(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> bool:
@@ -345,9 +352,9 @@ def _covered(
     return ComparedPart(mean, (), (*missed, *contradicted))
 
 
-def _is_spread_stated(deposit: Diagnosis, other: Facts) -> bool:
+def _is_spread_stated(deposit: Diagnosis, facts: Facts) -> bool:
     """True if the other report tells of spread in other words: two of nine nodes are positive."""
-    return names_only_spread(deposit) and states_spread(other.stated.text)
+    return names_only_spread(deposit) and states_spread(facts.stated.text)
 
 
 def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
@@ -355,7 +362,7 @@ def _severity(diagnosis: Diagnosis, other: Facts) -> Severity:
     severity = severity_of(diagnosis)
     if other.nothing_found and severity == Severity.MODERATE and diagnosis.known:
         return Severity.MODERATE if diagnosis.behaviour == Behaviour.BENIGN else Severity.MAJOR
-    vague = all(made.behaviour == Behaviour.UNSPECIFIED for made in other.made)
+    vague = all(diagnosis_made.behaviour == Behaviour.UNSPECIFIED for diagnosis_made in other.made)
     unsaid = diagnosis.heads or speaks_of_tumour(other.stated.text)
     if not vague or other.nothing_found or not unsaid:
         return severity

@@ -34,9 +34,9 @@ def mistake_of(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> Re
 
     Words that no catalogue knows are no proof of an error: they count as moderate at most.
     """
-    one, other = ref.concept, cand.concept
+    ref_concept, cand_concept = ref.concept, cand.concept
     open_both = _is_doubtful(ref) and _is_doubtful(cand)
-    if one is None or other is None:
+    if ref_concept is None or cand_concept is None:
         kind = ErrorKind.OMISSION if value >= MATCHED else ErrorKind.WRONG_DIAGNOSIS
         severity = Severity.MODERATE
     elif ref.hedged != cand.hedged and value >= SAME * HEDGE:  # only one report is sure of it
@@ -46,7 +46,7 @@ def mistake_of(ref: Diagnosis, cand: Diagnosis, value: float, right: bool) -> Re
     elif not open_both and (call := _call(ref, cand)) is not None:
         malignant = Behaviour.MALIGNANT in (ref.behaviour, cand.behaviour)
         kind, severity = call, Severity.CRITICAL if malignant else Severity.MAJOR
-    elif not open_both and (atypia := _atypia(one, other)) is not None:
+    elif not open_both and (atypia := _atypia(ref_concept, cand_concept)) is not None:
         kind, severity = atypia, Severity.MAJOR
     elif open_both or _akin(ref, cand):
         kind, severity = ErrorKind.OMISSION, Severity.MODERATE
@@ -71,16 +71,16 @@ def _is_doubtful(diagnosis: Diagnosis) -> bool:
     return diagnosis.hedged or bool(unclear)
 
 
-def _atypia(one: Concept, other: Concept) -> ErrorKind | None:
+def _atypia(first: Concept, second: Concept) -> ErrorKind | None:
     """Atypia that is taken for a malignancy, or for nothing."""
     tree = diagnosis_tree()
     unclear = [
         concept.behaviour == Behaviour.UNSPECIFIED and tree.is_a(concept.id, _ATYPIA)
-        for concept in (one, other)
+        for concept in (first, second)
     ]
     if unclear not in ([True, False], [False, True]):
         return None
-    clear = other if unclear[0] else one
+    clear = second if unclear[0] else first
     if clear.behaviour == Behaviour.MALIGNANT:
         return ErrorKind.OVERCALL if unclear[0] else ErrorKind.UNDERCALL
     if clear.behaviour in HARMLESS:

@@ -140,10 +140,10 @@ class IgnoredErrors:
     def _about(self) -> frozenset[tuple[str, Entity | None, Entity | None]]:
         """Each topic with both entities of an error, one, or none, to be asked for."""
         return frozenset(
-            (_topic(error.part), here, there)
+            (_topic(error.part), reference, candidate)
             for error in self.errors
-            for here in (None, error.reference)
-            for there in (None, error.candidate)
+            for reference in (None, error.reference)
+            for candidate in (None, error.candidate)
         )
 
     def __call__(self, error: ReportError) -> bool:
@@ -301,8 +301,8 @@ def evidence_of(parts: Iterable[ComparedPart]) -> dict[str, Any]:
     }
 
 
-def _specimen(found: EntityMatch | ReportError) -> dict[str, str]:
-    return {"specimen": found.specimen} if found.specimen else {}
+def _specimen(item: EntityMatch | ReportError) -> dict[str, str]:
+    return {"specimen": item.specimen} if item.specimen else {}
 
 
 def closed(entity: Entity, text: str) -> Entity:

@@ -77,19 +77,19 @@ def _once(observed: Sequence[FindingFact]) -> list[FindingFact]:
     return list(distinct.values())
 
 
-def _closeness(one: FindingFact, other: FindingFact, alike: Alike) -> float:
-    if one.id in BARE and other.id in BARE:
-        same = one.place == other.place
-        unsaid = None in (one.place, other.place) and one.denied == other.denied
+def _closeness(first: FindingFact, second: FindingFact, alike: Alike) -> float:
+    if first.id in BARE and second.id in BARE:
+        same = first.place == second.place
+        unsaid = None in (first.place, second.place) and first.denied == second.denied
         return 1.0 if same or unsaid else _ELSEWHERE
-    if one.id and other.id:
-        near = finding_closeness(one.id, other.id)
-        both_denied = one.denied and other.denied
-        wide, narrow = (other.id, one.id) if both_denied else (one.id, other.id)
+    if first.id and second.id:
+        near = finding_closeness(first.id, second.id)
+        both_denied = first.denied and second.denied
+        wide, narrow = (second.id, first.id) if both_denied else (first.id, second.id)
         if is_kind_of(narrow, wide):
             return near
         return near * (_WIDER if is_kind_of(wide, narrow) and narrow not in BARE else _BESIDE)
-    return alike(one.entity.text, other.entity.text)
+    return alike(first.entity.text, second.entity.text)
 
 
 def _nearest(
@@ -109,20 +109,24 @@ def _nearest(
     return _closeness(one, best, alike), best
 
 
-def _may_contradict(one: FindingFact, other: FindingFact) -> bool:
+def _may_contradict(first: FindingFact, second: FindingFact) -> bool:
     """True if one may deny what the other affirms: the same thing, and not one that is like it.
 
     Rimmed vacuoles and perifascicular atrophy are both changes of muscle, and no contradiction.
     """
-    placed = one.id in BARE and one.place is not None
-    if one.id == other.id and one.id and (importance(one) > _SUPPORTING or placed):
+    placed = first.id in BARE and first.place is not None
+    if first.id == second.id and first.id and (importance(first) > _SUPPORTING or placed):
         return True
-    kin = one.id and other.id and (is_kind_of(one.id, other.id) or is_kind_of(other.id, one.id))
-    if kin and not {one.id, other.id} & BARE and importance(one) > _SUPPORTING:
+    kin = (
+        first.id
+        and second.id
+        and (is_kind_of(first.id, second.id) or is_kind_of(second.id, first.id))
+    )
+    if kin and not {first.id, second.id} & BARE and importance(first) > _SUPPORTING:
         return True
     words, others = (
         {word.plain for word in words_of(finding.called or finding.entity.text)}
-        for finding in (one, other)
+        for finding in (first, second)
     )
     return bool(words & others)
 
@@ -198,25 +202,29 @@ def _complete(
     cand, mentioned = _once(candidate.findings), _once(candidate.mentioned)
     omitted = reversed_ = 0.0
     matched, mistakes = [], []
-    for each in ref:
-        near, best = _nearest(each, cand, alike)
+    for finding in ref:
+        near, best = _nearest(finding, cand, alike)
         if best is None or near < _SAME:
-            near, best = _nearest(each, [m for m in mentioned if m.denied == each.denied], alike)
-        if (best is None or near < _SAME) and _stands(each, candidate.stated):
+            near, best = _nearest(
+                finding, [m for m in mentioned if m.denied == finding.denied], alike
+            )
+        if (best is None or near < _SAME) and _stands(finding, candidate.stated):
             continue
         if best is None or near < _SAME:
-            severity = Severity.MINOR if each.denied else _severity(each, reference, candidate)
-            mistakes.append(_mistake(ErrorKind.OMISSION, severity, each, None))
+            severity = (
+                Severity.MINOR if finding.denied else _severity(finding, reference, candidate)
+            )
+            mistakes.append(_mistake(ErrorKind.OMISSION, severity, finding, None))
             if not ignored(mistakes[-1]):
-                omitted += _OMITTED[importance(each)] * (_DENIAL if each.denied else 1)
-        elif best.denied != each.denied:
-            severity = _turned(each, reference)
-            mistakes.append(_mistake(ErrorKind.CONTRADICTION, severity, each, best))
+                omitted += _OMITTED[importance(finding)] * (_DENIAL if finding.denied else 1)
+        elif best.denied != finding.denied:
+            severity = _turned(finding, reference)
+            mistakes.append(_mistake(ErrorKind.CONTRADICTION, severity, finding, best))
             if not ignored(mistakes[-1]):
-                reversed_ += _REVERSED[importance(each)]
+                reversed_ += _REVERSED[importance(finding)]
         else:
-            omitted += _OMITTED[importance(each)] * (1 - near)
-            matched.append(EntityMatch("findings", each.entity, best.entity, near))
+            omitted += _OMITTED[importance(finding)] * (1 - near)
+            matched.append(EntityMatch("findings", finding.entity, best.entity, near))
     cost = min(_MAX_COST, omitted) + reversed_
     return ComparedPart(max(0.0, 1 - cost), tuple(matched), tuple(mistakes))
 
@@ -233,20 +241,22 @@ def _sound(
     reference: Facts, candidate: Facts, alike: Alike, ignored: IgnoredErrors
 ) -> ComparedPart:
     """Soundness after inventions; most of the cost if the reference denies them."""
-    affirmed = [each for each in _once(candidate.findings) if not each.denied]
+    affirmed = [finding for finding in _once(candidate.findings) if not finding.denied]
     if not affirmed:
         return NOT_MENTIONED
     ref = _once(reference.mentioned)
-    if any(made.behaviour == Behaviour.MALIGNANT for made in reference.made):
-        affirmed = [each for each in affirmed if each.id != _OF_CANCER]
+    if any(diagnosis.behaviour == Behaviour.MALIGNANT for diagnosis in reference.made):
+        affirmed = [finding for finding in affirmed if finding.id != _OF_CANCER]
     cost = 0.0
     mistakes = []
-    for each in affirmed:
-        near, best = _nearest(each, ref, alike)
-        invented = _mistake(ErrorKind.INVENTION, _severity(each, candidate, reference), None, each)
+    for finding in affirmed:
+        near, best = _nearest(finding, ref, alike)
+        invented = _mistake(
+            ErrorKind.INVENTION, _severity(finding, candidate, reference), None, finding
+        )
         if best is not None and near >= _VERY and best.denied:
-            cost += 0.0 if ignored(invented) else _INVENTED[importance(each)]
-        elif (best is None or near < _SAME) and not _stands(each, reference.stated):
-            cost += 0.0 if ignored(invented) else _INVENTED[importance(each)]
+            cost += 0.0 if ignored(invented) else _INVENTED[importance(finding)]
+        elif (best is None or near < _SAME) and not _stands(finding, reference.stated):
+            cost += 0.0 if ignored(invented) else _INVENTED[importance(finding)]
             mistakes.append(invented)
     return ComparedPart(1 - min(_MAX_COST, cost), (), tuple(mistakes))

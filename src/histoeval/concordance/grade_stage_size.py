@@ -68,9 +68,9 @@ def compare_grades(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -
     return _compare(sort, ref, cand, _grades_alike, elsewhere, ignored, stated)
 
 
-def _grades_alike(one: Grade, other: Grade) -> float | None:
-    comparable = one.part == other.part or {one.part, other.part} == {None, "nuclear"}
-    return grades.agreement(one, other) if comparable else None
+def _grades_alike(first: Grade, second: Grade) -> float | None:
+    comparable = first.part == second.part or {first.part, second.part} == {None, "nuclear"}
+    return grades.agreement(first, second) if comparable else None
 
 
 def compare_stages(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
@@ -115,13 +115,13 @@ def _elsewhere(
     )
 
 
-def _stands(value: ValueMention[Value], other: LexicalFacts) -> bool:
-    return other.has_words(value.entity.text)
+def _stands(value: ValueMention[Value], lexical: LexicalFacts) -> bool:
+    return lexical.has_words(value.entity.text)
 
 
-def _grade_stands(value: ValueMention[Grade], other: LexicalFacts) -> bool:
-    return _stands(value, other) or any(
-        (_grades_alike(value.value, grade) or 0.0) >= _RIGHT for grade in other.grades
+def _grade_stands(value: ValueMention[Grade], lexical: LexicalFacts) -> bool:
+    return _stands(value, lexical) or any(
+        (_grades_alike(value.value, grade) or 0.0) >= _RIGHT for grade in lexical.grades
     )
 
 
@@ -204,11 +204,11 @@ def _unanswered(
 ) -> list[int]:
     """Values that the other report does not give, not even once for two mentions."""
     return [
-        place
-        for place, one in enumerate(ones)
-        if place not in paired_off
-        and not elsewhere(one)
-        and not any((agreement(one.value, other.value) or 0.0) >= _RIGHT for other in others)
+        index
+        for index, value in enumerate(ones)
+        if index not in paired_off
+        and not elsewhere(value)
+        and not any((agreement(value.value, other.value) or 0.0) >= _RIGHT for other in others)
     ]
 
 
@@ -237,10 +237,10 @@ def paired(
 
 
 def _places(values: Iterable[Value]) -> Places[Value]:
-    found: Places[Value] = {}
-    for place, value in enumerate(values):
-        found.setdefault(value, deque()).append(place)
-    return found
+    places: Places[Value] = {}
+    for index, value in enumerate(values):
+        places.setdefault(value, deque()).append(index)
+    return places
 
 
 def _taken(

@@ -52,9 +52,9 @@ def compare_additional(
 ) -> tuple[ComparedPart, ComparedPart]:
     """Omitted and invented diagnoses, where the leading diagnosis is right."""
 
-    def near(one: Diagnosis, other: Diagnosis) -> float:
+    def near(ref: Diagnosis, cand: Diagnosis) -> float:
         """The better of both directions: here neither report is the measure of the other."""
-        return max(diagnosis_closeness(one, other, alike), diagnosis_closeness(other, one, alike))
+        return max(diagnosis_closeness(ref, cand, alike), diagnosis_closeness(cand, ref, alike))
 
     return (
         _additional(reference, candidate, near, ErrorKind.OMISSION, ignored),
@@ -140,10 +140,12 @@ def _contradicted(reference: Facts, candidate: Facts) -> list[tuple[Diagnosis, R
     ]
 
 
-def _severity(made: Diagnosis) -> Severity:
-    grave = made.behaviour in _GRAVE and not made.hedged
-    low = made.concept is not None and diagnosis_tree().is_a(made.concept.id, _LOW_GRADE)
-    return Severity.CRITICAL if grave and not low else Severity.MAJOR
+def _severity(diagnosis: Diagnosis) -> Severity:
+    grave = diagnosis.behaviour in _GRAVE and not diagnosis.hedged
+    is_low_grade = diagnosis.concept is not None and diagnosis_tree().is_a(
+        diagnosis.concept.id, _LOW_GRADE
+    )
+    return Severity.CRITICAL if grave and not is_low_grade else Severity.MAJOR
 
 
 def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
@@ -169,29 +171,30 @@ def _reversed(one: Facts, other: Facts) -> list[tuple[Diagnosis, Diagnosis]]:
 
 def _distinct(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
     """The first of those that have the same words and mean the same."""
-    found: dict[tuple[str, str | None, str | None], Diagnosis] = {}
-    for each in diagnoses:
-        meant, wide = (
-            known.id if known else None for known in (each.concept, each.concept_without_context)
+    diagnoses_by_name: dict[tuple[str, str | None, str | None], Diagnosis] = {}
+    for diagnosis in diagnoses:
+        meant, broad = (
+            concept.id if concept else None
+            for concept in (diagnosis.concept, diagnosis.concept_without_context)
         )
-        found.setdefault((plain(each.entity.text), meant, wide), each)
-    return list(found.values())
+        diagnoses_by_name.setdefault((plain(diagnosis.entity.text), meant, broad), diagnosis)
+    return list(diagnoses_by_name.values())
 
 
-def _names(made: Diagnosis, denied: Diagnosis) -> bool:
+def _names(diagnosis: Diagnosis, denied: Diagnosis) -> bool:
     """True if a diagnosis is made in the very words in which another is denied."""
-    return set(plain(denied.entity.text).split()) <= set(plain(made.entity.text).split())
+    return set(plain(denied.entity.text).split()) <= set(plain(diagnosis.entity.text).split())
 
 
 def _all_clear(reference: Facts, candidate: Facts) -> ReportError | None:
     """A report that says in so many words that there is nothing, where the other has a disease."""
     ref, cand = _clear_verdict(reference), _clear_verdict(candidate)
-    other = reference if ref is None else candidate
-    found = next((d for d in other.first if d.known and d.behaviour != Behaviour.NORMAL), None)
-    if (ref is None) == (cand is None) or found is None:
+    facts = reference if ref is None else candidate
+    diagnosis = next((d for d in facts.first if d.known and d.behaviour != Behaviour.NORMAL), None)
+    if (ref is None) == (cand is None) or diagnosis is None:
         return None
-    entities = (found.entity, cand) if ref is None else (ref, found.entity)
-    return ReportError(ErrorKind.CONTRADICTION, "findings", _severity(found), *entities)
+    entities = (diagnosis.entity, cand) if ref is None else (ref, diagnosis.entity)
+    return ReportError(ErrorKind.CONTRADICTION, "findings", _severity(diagnosis), *entities)
 
 
 def _clear_verdict(facts: Facts) -> Entity | None:
@@ -205,17 +208,17 @@ def _clear_verdict(facts: Facts) -> Entity | None:
     return None
 
 
-def _denies(denied: Diagnosis, made: Diagnosis) -> bool:
+def _denies(denied: Diagnosis, diagnosis: Diagnosis) -> bool:
     """True if `denied` negates `made` or one of its ancestors."""
-    if _same(denied, made):
+    if _same(denied, diagnosis):
         return True
-    if made.concept is None:
+    if diagnosis.concept is None:
         return False
     # Of umbrella words only if it matters
     return any(
-        diagnosis_tree().is_a(made.concept.id, concept.id)
-        and (concept.behaviour not in _OPEN or made.concept.behaviour in _GRAVE)
-        and concept.behaviour in (made.concept.behaviour, Behaviour.UNSPECIFIED)
+        diagnosis_tree().is_a(diagnosis.concept.id, concept.id)
+        and (concept.behaviour not in _OPEN or diagnosis.concept.behaviour in _GRAVE)
+        and concept.behaviour in (diagnosis.concept.behaviour, Behaviour.UNSPECIFIED)
         for concept in (denied.concept_without_context, denied.concept)
         if concept is not None
     )
@@ -223,26 +226,26 @@ def _denies(denied: Diagnosis, made: Diagnosis) -> bool:
 
 def _not_mentioned(reference: Facts, candidate: Facts) -> list[Diagnosis]:
     """Diagnoses that the reference denies and the candidate does not mention."""
-    found: dict[str, Diagnosis] = {}
+    by_name: dict[str, Diagnosis] = {}
     for denied in reference.denied:
         others = (*candidate.denied, *candidate.made)
         mentioned = any(_same(denied, other) or _akin(denied, other) for other in others)
         if not mentioned and not candidate.stated.has_words(denied.entity.text):
-            found.setdefault(_name(denied), denied)
-    return list(found.values())
+            by_name.setdefault(_name(denied), denied)
+    return list(by_name.values())
 
 
 def _name(diagnosis: Diagnosis) -> str:
     return diagnosis.concept.id if diagnosis.concept else plain(diagnosis.entity.text)
 
 
-def _same(one: Diagnosis, other: Diagnosis) -> bool:
-    return _name(one) == _name(other) or plain(one.entity.text) == plain(other.entity.text)
+def _same(first: Diagnosis, second: Diagnosis) -> bool:
+    return _name(first) == _name(second) or plain(first.entity.text) == plain(second.entity.text)
 
 
-def _akin(one: Diagnosis, other: Diagnosis) -> bool:
-    if one.concept is None or other.concept is None:
+def _akin(first: Diagnosis, second: Diagnosis) -> bool:
+    if first.concept is None or second.concept is None:
         return False
-    tree, a, b = diagnosis_tree(), one.concept, other.concept
+    tree, a, b = diagnosis_tree(), first.concept, second.concept
     both_open = a.generic and b.generic and {a.behaviour, b.behaviour} <= _OPEN
     return both_open or tree.is_a(a.id, b.id) or tree.is_a(b.id, a.id)

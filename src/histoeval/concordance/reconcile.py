@@ -69,8 +69,8 @@ def _read(report: Report) -> _Read:
     for place, entity in enumerate(report.entities):
         entities.setdefault(_key(entity), []).append(place)
         free[entity.start : entity.end] = b"1" * (entity.end - entity.start)
-    named = {e.text for e in report.entities if e.type == EntityType.DIAGNOSIS}
-    diagnoses = frozenset(concept.id for text in named if (concept := main_concept(text)))
+    diagnosis_texts = {e.text for e in report.entities if e.type == EntityType.DIAGNOSIS}
+    diagnoses = frozenset(concept.id for text in diagnosis_texts if (concept := main_concept(text)))
     return _Read(report, words, places, entities, bytes(free), diagnoses)
 
 
@@ -84,9 +84,9 @@ def _completed(own: _Read, other: _Read, instead: Sequence[tuple[int, Entity]]) 
     if not added and not instead:
         return own.report
     entities = list(own.report.entities)
-    for place, entity in instead:
-        entities[place] = entity
-    changed = {place for place, entity in instead if entity.type != own.report.entities[place].type}
+    for index, entity in instead:
+        entities[index] = entity
+    changed = {index for index, entity in instead if entity.type != own.report.entities[index].type}
     relations = tuple(r for r in own.report.relations if not {r.head, r.tail} & changed)
     return own.report.model_copy(update={"entities": (*entities, *added), "relations": relations})
 
@@ -111,38 +111,38 @@ def _unread(own: _Read, other: _Read) -> Iterator[Entity]:
 
 def _assertion(text: str, start: int, end: int, other: str, model: Entity) -> Assertion:
     """The assertion of the other report, unless the words around it here plainly differ."""
-    here, there = stance_at(text, start, end), stance_at(other, model.start, model.end)
-    if here is None or here == there:
+    own_stance, model_stance = stance_at(text, start, end), stance_at(other, model.start, model.end)
+    if own_stance is None or own_stance == model_stance:
         return model.assertion
-    if there is None and here == (model.assertion != Assertion.ABSENT):
+    if model_stance is None and own_stance == (model.assertion != Assertion.ABSENT):
         return model.assertion
-    return Assertion.PRESENT if here else Assertion.ABSENT
+    return Assertion.PRESENT if own_stance else Assertion.ABSENT
 
 
 def _agreed(ref: _Read, cand: _Read) -> list[tuple[int, Entity]]:
     """Entities of the candidate whose words the reference has, as they were read there."""
-    found = []
+    pairs = []
     for key, places in cand.entities.items():
         alike = [ref.report.entities[place] for place in ref.entities.get(key, ())]
         # Of entities of the same words, the first of each type and assertion
         firsts = {(model.type, model.assertion): model for model in reversed(alike)}
         models = [model for model in alike if firsts[model.type, model.assertion] is model]
         if not models:
-            found += [(p, e) for p in places if (e := _named(cand.report.entities[p], ref))]
+            pairs += [(p, e) for p in places if (e := _named(cand.report.entities[p], ref))]
             continue
         for place in places:
             entity = cand.report.entities[place]
             agreed = _verbatim(entity, alike, cand, ref)
             agreed = agreed or _like(entity, models, cand.report.text, ref.report.text)
             if agreed != entity:
-                found.append((place, agreed))
-    return found
+                pairs.append((place, agreed))
+    return pairs
 
 
 def _verbatim(entity: Entity, models: Sequence[Entity], cand: _Read, ref: _Read) -> Entity | None:
-    here = _sentence(cand.report.text, entity)
+    sentence = _sentence(cand.report.text, entity)
     for model in models:
-        if _sentence(ref.report.text, model) == here:
+        if _sentence(ref.report.text, model) == sentence:
             return entity.model_copy(update={"type": model.type, "assertion": model.assertion})
     return None
 
@@ -172,8 +172,8 @@ def _like(entity: Entity, models: Sequence[Entity], text: str, other: str) -> En
     same = [model for model in models if model.type == entity.type] or list(models)
     if any(model.assertion == entity.assertion for model in same):
         same = [model for model in same if model.assertion == entity.assertion]
-    here = stance_at(text, entity.start, entity.end)
+    own_stance = stance_at(text, entity.start, entity.end)
     assertion = entity.assertion
-    if here is not None:
+    if own_stance is not None:
         assertion = _assertion(text, entity.start, entity.end, other, same[0])
     return entity.model_copy(update={"type": same[0].type, "assertion": assertion})

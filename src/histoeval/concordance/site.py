@@ -93,7 +93,7 @@ def with_specimen(
 
 def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]:
     """Yield an error where the sampled sites disagree."""
-    here, there = reference.stated.text, candidate.stated.text
+    reference_text, candidate_text = reference.stated.text, candidate.stated.text
 
     def wrong(ref: tuple[int, int] | None, cand: tuple[int, int] | None) -> ReportError:
         entities = _mention(reference, ref), _mention(candidate, cand)
@@ -101,27 +101,29 @@ def _other_specimen(reference: Facts, candidate: Facts) -> Iterator[ReportError]
 
     for ref, cand in (
         (_sampled(reference), _sampled(candidate)),
-        (tumour_sites(here), tumour_sites(there)),
+        (tumour_sites(reference_text), tumour_sites(candidate_text)),
     ):
         if (
             (ref and cand)
-            and all(_are_apart(one.id, other.id) for one in ref for other in cand)
+            and all(_are_apart(ref_site.id, cand_site.id) for ref_site in ref for cand_site in cand)
             and not _is_named(ref, candidate)
             and not _is_named(cand, reference)
         ):
             yield wrong((ref[0].start, ref[0].end), (cand[0].start, cand[0].end))
-    hosts = host_of(here), host_of(there)
+    hosts = host_of(reference_text), host_of(candidate_text)
     kinds = {host[0] for host in hosts if host}
     graft = kinds == {"graft"} and None in hosts
-    if len(kinds) == 2 or (graft and not (may_be_graft(here) and may_be_graft(there))):
+    if len(kinds) == 2 or (
+        graft and not (may_be_graft(reference_text) and may_be_graft(candidate_text))
+    ):
         yield wrong(*(host[1] if host else None for host in hosts))
 
 
 def _sampled(facts: Facts) -> list[NameMatch]:
     """The sites that a report names before its diagnosis; regions only where no organ is named."""
     verdict = min((d.entity.start for d in (*facts.made, *facts.denied)), default=0)
-    named = [site for site in heading_sites(facts.stated.text) if site.end <= verdict]
-    return [site for site in named if not is_everywhere(site.id)] or named
+    heading = [site for site in heading_sites(facts.stated.text) if site.end <= verdict]
+    return [site for site in heading if not is_everywhere(site.id)] or heading
 
 
 def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
@@ -134,21 +136,21 @@ def _is_named(sites: Sequence[NameMatch], facts: Facts) -> bool:
 @lru_cache(maxsize=1 << 6)
 def _named_outside(text: str, diagnoses: tuple[Span, ...]) -> frozenset[str]:
     meets = meeting(diagnoses)
-    found = (*find_sites(text), *find_operated(text))
-    return frozenset(match.id for match in found if not meets(match.start, match.end))
+    mentions = (*find_sites(text), *find_operated(text))
+    return frozenset(match.id for match in mentions if not meets(match.start, match.end))
 
 
-def _are_apart(one: str, other: str) -> bool:
+def _are_apart(first: str, second: str) -> bool:
     """True if two sites are clearly not the same: neither is a part of the other, or lies over it.
 
     Skin, muscle, bone, nerves, vessels and nodes are named after the region that they are in.
     """
-    if contains(one, other):
+    if contains(first, second):
         return False
-    organs = {organ_of(one), organ_of(other)}
+    organs = {organ_of(first), organ_of(second)}
     if len(organs) == 1:
         return True
-    everywhere = is_everywhere(one) or is_everywhere(other)
+    everywhere = is_everywhere(first) or is_everywhere(second)
     return not everywhere and not share_specimens(*organs)
 
 
@@ -197,26 +199,26 @@ def same_named(reference: Facts, candidate: Facts) -> bool:
     return bool(ref and cand) and (ref <= cand or cand <= ref)
 
 
-def _found_in(one: Facts, other: Facts) -> float | None:
+def _found_in(facts: Facts, other: Facts) -> float | None:
     there = other.homes or other.organs
     if not there:
         return None
-    if one.homes:
-        return max(_near(home, site) for home in one.homes for site in there)
-    if not one.organs:
+    if facts.homes:
+        return max(_near(home, site) for home in facts.homes for site in there)
+    if not facts.organs:
         return None
-    most = max(one.organs.values())
+    most = max(facts.organs.values())
     return max(
         _near(site, place) * min(1.0, 0.5 + 0.5 * count / most)
-        for site, count in one.organs.items()
+        for site, count in facts.organs.items()
         for place in there
     )
 
 
-def _near(one: str, other: str) -> float:
+def _near(first: str, second: str) -> float:
     """Nearness of organs: within one organ, a part is as good as the whole."""
-    near = site_closeness(one, other)
-    return 1.0 if near >= _SAME_ORGAN and organ_of(one) == organ_of(other) else near
+    near = site_closeness(first, second)
+    return 1.0 if near >= _SAME_ORGAN and organ_of(first) == organ_of(second) else near
 
 
 def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
@@ -231,14 +233,15 @@ def _matched(reference: Facts, candidate: Facts) -> Iterable[EntityMatch]:
 
 def extra_sites(reference: Facts, candidate: Facts, ignored: IgnoredErrors) -> ComparedPart:
     """Part that is left after sites that only the candidate mentions, where both name some."""
-    known = {*reference.organs, *reference.homes}
-    if not known or not candidate.sites:
+    reference_sites = {*reference.organs, *reference.homes}
+    if not reference_sites or not candidate.sites:
         return NOT_MENTIONED
-    known |= {site.value for site in reference.sites}
+    reference_sites |= {site.value for site in reference.sites}
     mistakes = tuple(
         ReportError(ErrorKind.INVENTION, "no_inventions", Severity.MODERATE, None, site.entity)
         for site in distinct_values(candidate.sites)
-        if max(site_closeness(site.value, other) for other in known) < _SAME_ORGAN
+        if max(site_closeness(site.value, site_known) for site_known in reference_sites)
+        < _SAME_ORGAN
         and site.value in candidate.organs
         and not reference.stated.has_word_of(site.entity.text)
     )
@@ -255,13 +258,13 @@ def compare_sides(
     """Left or right: of the leading diagnosis where both say, else organ by organ, else at all."""
     leading = _by_side(reference.leading_sides), _by_side(candidate.leading_sides)
     if all(leading):
-        found = _one_side(*leading, ignored)
-        if found.value != _ONE_OF_BOTH:
-            return found
+        compared = _one_side(*leading, ignored)
+        if compared.value != _ONE_OF_BOTH:
+            return compared
         near, beside = _nearest_sides(reference), _nearest_sides(candidate)
         both = sorted(set(near) & set(beside))
         if not both:
-            return found
+            return compared
         sides = _by_side(near[c] for c in both), _by_side(beside[c] for c in both)
         return _one_side(*sides, ignored)
     ref, cand = _by_organ(reference.sides), _by_organ(candidate.sides)
@@ -337,9 +340,9 @@ def _by_organ(sides: Iterable[ValueMention[Side]]) -> dict[str, _Sides]:
 
 
 def _by_side(sides: Iterable[ValueMention[Side]]) -> _Sides:
-    found: _Sides = {}
+    by_side: _Sides = {}
     for sited in sides:
         both = (Side.LEFT, Side.RIGHT) if sited.value == Side.BILATERAL else (sited.value,)
         for side in both:
-            found.setdefault(side, sited.entity)
-    return found
+            by_side.setdefault(side, sited.entity)
+    return by_side

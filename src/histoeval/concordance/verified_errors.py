@@ -101,15 +101,17 @@ def entailed_errors(
     return IgnoredErrors(frozenset(error for error in errors if _entailed(error, found, known)))
 
 
-def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[int, bool]]) -> bool:
+def _entailed(
+    error: ReportError, verification: Verification, answers: Sequence[Mapping[int, bool]]
+) -> bool:
     if error.kind in _READ_BY_RULE:
-        return _is_misread(error, found)
+        return _is_misread(error, verification)
     sides = [
         (entity, those, there.get(entity.start))
         for entity, those, there in zip(
             (error.reference, error.candidate),
-            (found.reference, found.candidate),
-            known,
+            (verification.reference, verification.candidate),
+            answers,
             strict=True,
         )
         if entity is not None
@@ -133,14 +135,18 @@ def _entailed(error: ReportError, found: Verification, known: Sequence[Mapping[i
     )
 
 
-def _is_misread(error: ReportError, found: Verification) -> bool:
+def _is_misread(error: ReportError, verification: Verification) -> bool:
     """True if two values are one, in statements that differ in wording and entail each other."""
-    one, other = error.reference, error.candidate
-    if one is None or other is None or _are_plainly_opposed(one.text, other.text):
+    reference, candidate = error.reference, error.candidate
+    if (
+        reference is None
+        or candidate is None
+        or _are_plainly_opposed(reference.text, candidate.text)
+    ):
         return False
     sides = [
         [v.statement.weighty for v in side if v.statement.holds(e) and v.answer.entailment >= _SURE]
-        for side, e in ((found.reference, one), (found.candidate, other))
+        for side, e in ((verification.reference, reference), (verification.candidate, candidate))
     ]
     return any(
         len(ref & cand) <= _REPHRASED * len(ref | cand) and len(ref ^ cand) > _ONE_EXCHANGED
@@ -148,12 +154,12 @@ def _is_misread(error: ReportError, found: Verification) -> bool:
     )
 
 
-def _are_plainly_opposed(one: str, other: str) -> bool:
+def _are_plainly_opposed(first: str, second: str) -> bool:
     """True if both state a value in plain words, and have none in common."""
-    words = [[word.plain for word in words_of(text)] for text in (one, other)]
-    named = frozenset(words[0]) & frozenset(words[1])
+    words = [[word.plain for word in words_of(text)] for text in (first, second)]
+    shared = frozenset(words[0]) & frozenset(words[1])
     here, there = (
-        frozenset(_PLAIN_VALUE.findall(" ".join(word for word in side if word not in named)))
+        frozenset(_PLAIN_VALUE.findall(" ".join(word for word in side if word not in shared)))
         for side in words
     )
     return bool(here and there) and not here & there
@@ -186,13 +192,17 @@ def verified_parts(
     }
 
 
-def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> ComparedPart:
+def _raised(part: ComparedPart, verification: Verification, worst: Severity | None) -> ComparedPart:
     """A part at least as good as two reports are that entail each other.
 
     Every statement of the other is entailed where the part has an error, and nearly all are where
     it has none that anybody could name and no other part has a critical one.
     """
-    least = found.mutual if part.mistakes or worst == Severity.CRITICAL else found.agreement
+    least = (
+        verification.mutual
+        if part.mistakes or worst == Severity.CRITICAL
+        else verification.agreement
+    )
     if least < _MUTUAL or part.value is None or part.value >= least:
         return part
     for error in part.mistakes:
@@ -203,9 +213,9 @@ def _raised(part: ComparedPart, found: Verification, worst: Severity | None) -> 
     return replace(part, value=least)
 
 
-def _matches(found: Verification, entailed: IgnoredErrors) -> Iterator[EntityMatch]:
+def _matches(verification: Verification, entailed: IgnoredErrors) -> Iterator[EntityMatch]:
     for error in sorted(entailed.errors, key=lambda error: error.message):
-        for side, those in enumerate((found.reference, found.candidate)):
+        for side, those in enumerate((verification.reference, verification.candidate)):
             entity = (error.reference, error.candidate)[side]
             holder = next((v for v in those if v.statement.holds(entity)), None)
             if entity is None or holder is None or holder.nearest is None:
@@ -238,15 +248,15 @@ class _Opposites(NamedTuple):
         return (not ref or self.reference.holds(ref)) and (not cand or self.candidate.holds(cand))
 
 
-def _opposites(found: Verification) -> list[_Opposites]:
+def _opposites(verification: Verification) -> list[_Opposites]:
     """The statements about the same thing that contradict each other, each once, surest first."""
     pairs = [
         (verified.opposed, _Opposites(verified.statement, verified.nearest, verified.severity))
-        for verified in found.reference
+        for verified in verification.reference
         if verified.is_contradicted and verified.nearest
     ] + [
         (verified.opposed, _Opposites(verified.nearest, verified.statement, verified.severity))
-        for verified in found.candidate
+        for verified in verification.candidate
         if verified.is_contradicted and verified.nearest
     ]
     pairs = [(opposed, pair) for opposed, pair in pairs if pair.speak_of_same]
@@ -292,8 +302,8 @@ def _as_contradiction(
 def _subjects(phrase: str) -> frozenset[str]:
     """Subjects of a phrase: what the catalogues know of it, or its words but for values."""
     concept = main_concept(phrase)
-    known = {concept.id} if concept else {finding.id for finding in find_findings(phrase)}
-    return frozenset({*known, *find_markers(phrase)}) or _words_of_weight(phrase)
+    ids = {concept.id} if concept else {finding.id for finding in find_findings(phrase)}
+    return frozenset({*ids, *find_markers(phrase)}) or _words_of_weight(phrase)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -325,12 +335,12 @@ def _contradictions(
             yield ReportError(ErrorKind.CONTRADICTION, "consistent", pair.severity, *both)
 
 
-def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
+def _unsaid(verification: Verification, errors: Sequence[ReportError]) -> Iterator[ReportError]:
     """Statements that one report lacks, where no error says so yet.
 
     None where each has some that the other lacks: they may well say the same.
     """
-    both = found.reference, found.candidate
+    both = verification.reference, verification.candidate
     lacking = [[v for v in side if _is_unsaid(v, other)] for side, other in (both, both[::-1])]
     if all(lacking):
         return
@@ -342,15 +352,15 @@ def _unsaid(found: Verification, errors: Sequence[ReportError]) -> Iterator[Repo
                 yield ReportError.one_sided(kind, "consistent", Severity.MINOR, entity)
 
 
-def _is_unsaid(each: VerifiedStatement, others: Iterable[VerifiedStatement]) -> bool:
+def _is_unsaid(statement: VerifiedStatement, others: Iterable[VerifiedStatement]) -> bool:
     """True if the other report does not say it, or not all of it, nor the opposite."""
-    entailment, own = each.answer.entailment, each.statement.weighty
-    if each.is_contradicted or entailment < _UNSAID:
-        return not each.is_contradicted
+    entailment, own = statement.answer.entailment, statement.statement.weighty
+    if statement.is_contradicted or entailment < _UNSAID:
+        return not statement.is_contradicted
     elsewhere = frozenset(word for other in others for word in other.statement.words)
     # The nearest statement with words added that the other report does not have
-    if each.nearest is not None and entailment <= FIRM:
-        nearest = each.nearest.weighty
+    if statement.nearest is not None and entailment <= FIRM:
+        nearest = statement.nearest.weighty
         if len(nearest) >= _LEAST_SHARED and nearest < own and not (own - nearest) & elsewhere:
             return True
     # The other report has hardly a word of it, and is not sure to say it in others

@@ -117,17 +117,19 @@ class Combination(Noun):
         A part counts by what it takes off alone, beside every other, and beside any of them
         together, on average over all orders; so all of them add up to what is missing.
         """
-        low = {name: value for name, value in parts.items() if value is not None and value < 1}
-        subsets = np.arange(1 << len(low))
-        held = (subsets[:, None] >> np.arange(len(low))) & 1 == 1
+        lowered = {name: value for name, value in parts.items() if value is not None and value < 1}
+        subsets = np.arange(1 << len(lowered))
+        held = (subsets[:, None] >> np.arange(len(lowered))) & 1 == 1
         sizes = held.sum(axis=1)
-        columns = dict(zip(low, np.where(held, list(low.values()), 1.0).T, strict=True))
+        columns = dict(zip(lowered, np.where(held, list(lowered.values()), 1.0).T, strict=True))
         left = self._of(columns, np.ones(len(subsets)))
-        share = np.array([1 / (len(low) * comb(len(low) - 1, size)) for size in range(len(low))])
+        share = np.array(
+            [1 / (len(lowered) * comb(len(lowered) - 1, size)) for size in range(len(lowered))]
+        )
         costs = {}
-        for place, name in enumerate(low):
-            without = subsets[~held[:, place]]
-            taken = left[without] - left[without | (1 << place)]
+        for index, name in enumerate(lowered):
+            without = subsets[~held[:, index]]
+            taken = left[without] - left[without | (1 << index)]
             costs[name] = float(taken @ share[sizes[without]])
         total = sum(self.weights.values())
         weight = {
@@ -137,10 +139,10 @@ class Combination(Noun):
                 if name in term.split("*") or (self.factored and name in FACTORS)
             )
             / total
-            for name in low
+            for name in lowered
         }
         return [
-            PartCost(part=name, value=low[name], weight=weight[name], cost=cost)
+            PartCost(part=name, value=lowered[name], weight=weight[name], cost=cost)
             for name, cost in costs.items()
         ]
 
@@ -197,5 +199,5 @@ def read_combinations(path: Path) -> Combinations:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         complaint = error.errors()[0]
-        place = ".".join(map(str, complaint["loc"])) or "the whole"
-        raise ModelError(f"{path} holds no weights: {place}: {complaint['msg'].lower()}") from error
+        key = ".".join(map(str, complaint["loc"])) or "the whole"
+        raise ModelError(f"{path} holds no weights: {key}: {complaint['msg'].lower()}") from error

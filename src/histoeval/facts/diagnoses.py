@@ -145,10 +145,10 @@ def named_diagnoses(
     text: str,
 ) -> Iterator[Diagnosis]:
     """Entities that name a diagnosis, with what the likely sites of the report tell of it."""
-    named = list(entities)
-    heads = sorted((e for e in named if e.type == EntityType.DIAGNOSIS), key=lambda e: e.start)
+    all_named = list(entities)
+    heads = sorted((e for e in all_named if e.type == EntityType.DIAGNOSIS), key=lambda e: e.start)
     starts = [entity.start for entity in heads]
-    for entity, span in zip(named, _neighbours(named, text), strict=True):
+    for entity, span in zip(all_named, _neighbours(all_named, text), strict=True):
         if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING):
             continue
         concept = _as_one(entity, span, text, likely) or _concept(
@@ -253,7 +253,7 @@ def concluded_of(
 
 def is_label(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
     """True if it is a word for the specimen (polyp, cyst) of which a diagnosis follows."""
-    return diagnosis.labels and any(not each.labels and each.concept for each in made)
+    return diagnosis.labels and any(not beside.labels and beside.concept for beside in made)
 
 
 def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool:
@@ -262,9 +262,9 @@ def goes_without_saying(diagnosis: Diagnosis, made: Sequence[Diagnosis]) -> bool
     if diagnosis.concept is None or diagnosis.concept.id not in _SLIGHT_DYSPLASIA:
         return False
     return any(
-        each.concept and any(tree.is_a(each.concept.id, one) for one in _DYSPLASTIC)
-        for each in made
-        if each is not diagnosis
+        beside.concept and any(tree.is_a(beside.concept.id, dysplasia) for dysplasia in _DYSPLASTIC)
+        for beside in made
+        if beside is not diagnosis
     )
 
 
@@ -284,8 +284,10 @@ def is_deposit(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
     if concept is None or concept.id not in _DEPOSITS:
         return False
     return any(
-        each.behaviour == Behaviour.MALIGNANT and each.concept and each.concept.id not in _DEPOSITS
-        for each in concluded
+        conclusion.behaviour == Behaviour.MALIGNANT
+        and conclusion.concept
+        and conclusion.concept.id not in _DEPOSITS
+        for conclusion in concluded
     )
 
 
@@ -295,27 +297,29 @@ def is_feature(diagnosis: Diagnosis, concluded: Sequence[Diagnosis]) -> bool:
     So is a phrase that no catalogue knows and that has no word for a disease.
     """
     if diagnosis.concept is None:
-        named = _DISEASE.search(diagnosis.entity.text)
-        if named and not _BEHAVIOUR.fullmatch(diagnosis.entity.text.strip(" ().,")):
+        match = _DISEASE.search(diagnosis.entity.text)
+        if match and not _BEHAVIOUR.fullmatch(diagnosis.entity.text.strip(" ().,")):
             return False
     elif diagnosis.concept.id not in _FEATURES:
         return False
     return any(
-        each.concept is not None
-        and each.concept.id not in _FEATURES
-        and not each.concept.generic
-        and each.behaviour != Behaviour.NORMAL
-        for each in concluded
+        conclusion.concept is not None
+        and conclusion.concept.id not in _FEATURES
+        and not conclusion.concept.generic
+        and conclusion.behaviour != Behaviour.NORMAL
+        for conclusion in concluded
     )
 
 
 def others_beside(made: Sequence[Diagnosis], concluded: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
     """Diagnoses besides the conclusion that are not wider words for it."""
-    ids = {each.concept.id for each in concluded if each.concept}
-    for each in made:
-        wider = each.concept and (each.concept.id in ids or _is_umbrella(each.concept, ids))
-        if each not in concluded and not wider:
-            yield each
+    ids = {diagnosis.concept.id for diagnosis in concluded if diagnosis.concept}
+    for diagnosis in made:
+        wider = diagnosis.concept and (
+            diagnosis.concept.id in ids or _is_umbrella(diagnosis.concept, ids)
+        )
+        if diagnosis not in concluded and not wider:
+            yield diagnosis
 
 
 def _distinct(diagnoses: Sequence[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -344,8 +348,8 @@ def _is_umbrella(concept: Concept, ids: set[str]) -> bool:
 
 def ranked(diagnoses: Sequence[Diagnosis], within: float) -> tuple[Diagnosis, ...]:
     """Diagnoses that matter most, and those that come so near to them."""
-    top = max((each.rank for each in diagnoses), default=0.0)
-    return tuple(each for each in diagnoses if each.rank >= top - within)
+    top = max((diagnosis.rank for diagnosis in diagnoses), default=0.0)
+    return tuple(diagnosis for diagnosis in diagnoses if diagnosis.rank >= top - within)
 
 
 def implied(text: str) -> Iterator[Diagnosis]:
@@ -368,7 +372,9 @@ def homes_of(diagnoses: Iterable[Diagnosis]) -> frozenset[str]:
     """The organs where diagnoses arise that arise in few."""
     return frozenset(
         organ
-        for each in diagnoses
-        if each.concept and len(each.concept.organs) <= _MAX_HOMES and each.spread is None
-        for organ in each.concept.organs
+        for diagnosis in diagnoses
+        if diagnosis.concept
+        and len(diagnosis.concept.organs) <= _MAX_HOMES
+        and diagnosis.spread is None
+        for organ in diagnosis.concept.organs
     )

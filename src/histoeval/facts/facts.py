@@ -142,8 +142,8 @@ def facts_of(report: Report) -> Facts:
     most = max(organs.values(), default=0)
     likely = frozenset(site for site, count in organs.items() if count == most)
     read = [
-        retyped(entity, tails.get(place, ()), report.text)
-        for place, entity in enumerate(report.entities)
+        retyped(entity, tails.get(index, ()), report.text)
+        for index, entity in enumerate(report.entities)
     ]
     typed = [widened(entity, read, report.text, likely) for entity in read]
     entities = [
@@ -154,21 +154,21 @@ def facts_of(report: Report) -> Facts:
     entities = [*entities, *recovered(report, likely, scope)]
     entities = [reconsidered(entity, report.text) for entity in entities]
     details = {typed[head].start: linked for head, linked in tails.items()}
-    named = list(named_diagnoses(entities, likely, details, scope, report.text))
-    made = [diagnosis for diagnosis in named if is_made(diagnosis, report.text)]
+    diagnoses_named = list(named_diagnoses(entities, likely, details, scope, report.text))
+    made = [diagnosis for diagnosis in diagnoses_named if is_made(diagnosis, report.text)]
     made = [diagnosis for diagnosis in made if not is_label(diagnosis, made)]
-    if not named:
+    if not diagnoses_named:
         made = list(implied(report.text))
     nothing = has_wording("nothing_found", concluding_text(report.text, scope))
     concluded = concluded_of(made, scope, nothing)
     signs = [diagnosis for diagnosis in made if is_feature(diagnosis, concluded)]
     concluded = tuple(d for d in concluded if not is_deposit(d, concluded) and d not in signs)
-    deposits = [d.entity for d in named if is_deposit(d, concluded)]
+    deposits = [d.entity for d in diagnoses_named if is_deposit(d, concluded)]
     return Facts(
         diagnoses=concluded,
         others=tuple(others_beside([e for e in made if e not in signs], concluded)),
         made=tuple(made),
-        denied=tuple(d for d in named if d.entity.assertion == Assertion.ABSENT),
+        denied=tuple(d for d in diagnoses_named if d.entity.assertion == Assertion.ABSENT),
         nothing_found=nothing and not concluded,
         organs=organs,
         homes=homes_of(ranked(concluded, 1.0)),
@@ -202,8 +202,8 @@ def _linked_sites(
     """The sites that are linked to diagnoses."""
     return [
         site
-        for each in diagnoses
-        for site in details.get(each.entity.start, ())
+        for diagnosis in diagnoses
+        for site in details.get(diagnosis.entity.start, ())
         if site.type == EntityType.SITE
     ]
 
@@ -230,19 +230,19 @@ def _side(phrase: str) -> Side | None:
 
 def _organs(text: str, scope: TextScope) -> dict[str, int]:
     """The sites that are named anywhere; those of the conclusion count more."""
-    found: Counter[str] = Counter()
+    organs: Counter[str] = Counter()
     for match in (*find_sites(text), *find_operated(text)):
         if _BARE_TISSUE.fullmatch(text, match.start, match.end):
             continue
         if not scope.is_gap(match.start) and organ_of(match.id) not in _TISSUES:
-            found[match.id] += _CONCLUSION if scope.concludes(match.start) else 1
-    return dict(found)
+            organs[match.id] += _CONCLUSION if scope.concludes(match.start) else 1
+    return dict(organs)
 
 
 def _grades_in_names(diagnoses: Iterable[Diagnosis]) -> Iterator[ValueMention[Grade]]:
-    for each in diagnoses:
-        if each.concept and (grade := read_grade(each.concept.name)) is not None:
-            yield ValueMention(each.entity, grade)
+    for diagnosis in diagnoses:
+        if diagnosis.concept and (grade := read_grade(diagnosis.concept.name)) is not None:
+            yield ValueMention(diagnosis.entity, grade)
 
 
 def _sites(entities: Iterable[Entity]) -> Iterator[ValueMention[str]]:
@@ -261,8 +261,12 @@ def _observed(
         if _QUALITY.fullmatch(entity.text):
             continue
         called = _with_place(entity, places, report.text)
-        found = [each for each in find_findings(respelt(called)) if not _is_quality(each, called)]
-        if not found:
+        observed = [
+            finding
+            for finding in find_findings(respelt(called))
+            if not _is_quality(finding, called)
+        ]
+        if not observed:
             yield FindingFact(entity, None, absent)
         linked = [
             e.text
@@ -274,14 +278,14 @@ def _observed(
         ]
         if called == entity.text:
             called = f"{called} ({linked[0]})" if linked and plain(called) in BARE else ""
-        for each in found:
-            place = plain(linked[0]) if linked and each.id in BARE else None
-            yield FindingFact(entity, each.id, absent or each.denied, place, called)
+        for finding in observed:
+            place = plain(linked[0]) if linked and finding.id in BARE else None
+            yield FindingFact(entity, finding.id, absent or finding.denied, place, called)
 
 
-def _is_quality(found: FoundFinding, phrase: str) -> bool:
+def _is_quality(finding: FoundFinding, phrase: str) -> bool:
     """True if only a word was recognised that is said of anything: intact, effaced, disrupted."""
-    return _QUALITY.fullmatch(respelt(phrase)[found.start : found.end]) is not None
+    return _QUALITY.fullmatch(respelt(phrase)[finding.start : finding.end]) is not None
 
 
 def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
@@ -297,7 +301,7 @@ def _with_place(entity: Entity, places: Mapping[int, int], text: str) -> str:
     ends = {first: last for last, first in places.items()}
     if reached and (end := ends.get(reached.end())) is not None:
         phrase = text[entity.start : end]
-        if any(each.id not in BARE for each in find_findings(respelt(phrase))):
+        if any(finding.id not in BARE for finding in find_findings(respelt(phrase))):
             return phrase
     return entity.text if start is None else text[start : entity.end]
 

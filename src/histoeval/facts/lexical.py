@@ -86,16 +86,16 @@ class LexicalFacts:
 def lexical_facts(text: str) -> LexicalFacts:
     """The facts of a text without a reader."""
     texts = [sentence.of(text) for sentence in sentences(text)]
-    clauses = (part for one in texts for part in (one, *_plain_clauses(one)))
-    found = {(each.id, each.denied) for part in clauses for each in find_findings(part)}
+    clauses = (part for text_read in texts for part in (text_read, *_plain_clauses(text_read)))
+    findings = {(finding.id, finding.denied) for part in clauses for finding in find_findings(part)}
     return LexicalFacts(
-        frozenset(found),
-        tuple(frozenset(word.plain for word in words_of(one)) for one in texts),
-        frozenset(marker for one in texts for marker in find_markers(one)),
+        frozenset(findings),
+        tuple(frozenset(word.plain for word in words_of(text_read)) for text_read in texts),
+        frozenset(marker for text_read in texts for marker in find_markers(text_read)),
         frozenset(
             grade
-            for one in texts
-            for clause in (one, *_CLAUSES.split(one))
+            for text_read in texts
+            for clause in (text_read, *_CLAUSES.split(text_read))
             if (grade := read_grade(clause)) is not None
         ),
         text,
@@ -129,8 +129,8 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
     places = [entity for entity in report.entities if entity.type == EntityType.SITE]
     for sentence in sentences(report.text):
         words = sentence.of(report.text)
-        found = (*_known_diagnoses(words, likely), *_known_findings(words))
-        for first, last, kind, denied in found:
+        entities = (*_known_diagnoses(words, likely), *_known_findings(words))
+        for first, last, kind, denied in entities:
             start, end = sentence.start + first, sentence.start + last
             if (
                 not scope.is_gap(start)
@@ -160,9 +160,9 @@ def recovered(report: Report, likely: frozenset[str], scope: TextScope) -> Itera
 def _is_more(start: int, end: int, places: Iterable[Entity]) -> bool:
     """True if a stretch goes beyond each place that it meets, and cuts none."""
     return all(
-        start <= place.start and place.end <= end and end - start > place.end - place.start
-        for place in places
-        if place.start < end and start < place.end
+        start <= span.start and span.end <= end and end - start > span.end - span.start
+        for span in places
+        if span.start < end and start < span.end
     )
 
 
@@ -177,9 +177,9 @@ def _known_diagnoses(
 
 def _known_findings(sentence: str) -> Iterator[tuple[int, int, EntityType, bool]]:
     """Findings by their abbreviations only: words are the reader's business."""
-    for found in find_findings(sentence):
-        if is_cased(sentence[found.start : found.end]):
-            yield found.start, found.end, EntityType.FINDING, found.denied
+    for finding in find_findings(sentence):
+        if is_cased(sentence[finding.start : finding.end]):
+            yield finding.start, finding.end, EntityType.FINDING, finding.denied
 
 
 def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
@@ -193,7 +193,11 @@ def retyped(entity: Entity, linked: Iterable[Entity], text: str) -> Entity:
         return entity
     assertion = entity.assertion
     if entity.type == EntityType.MARKER:
-        results = [read_result(each.text) for each in linked if each.type == EntityType.RESULT]
+        results = [
+            read_result(neighbour.text)
+            for neighbour in linked
+            if neighbour.type == EntityType.RESULT
+        ]
         absent = any(result is not None and result.polarity == "negative" for result in results)
         if absent or has_wording("denial", before(text, entity.start)):
             assertion = Assertion.ABSENT
@@ -214,20 +218,20 @@ def _names_no_site(phrase: str) -> bool:
 
 def _kind(entity: Entity) -> EntityType:
     """The type that the words of an entity have."""
-    known = main_concept(entity.text) is not None
+    is_known = main_concept(entity.text) is not None
     match entity.type:
         # A procedure or a site may be a disease, by its initials or by its whole name
-        case EntityType.PROCEDURE if known and is_cased(entity.text):
+        case EntityType.PROCEDURE if is_known and is_cased(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.SITE if _names_no_site(entity.text):
             return EntityType.DIAGNOSIS
         case EntityType.MARKER if not find_markers(entity.text):
-            if known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
+            if is_known and not _NUMBERED.search(entity.text) and not is_stain(entity.text):
                 return EntityType.DIAGNOSIS
             return EntityType.FINDING if find_findings(entity.text) else entity.type
-        case EntityType.STAGE if known and read_stage(entity.text) is None:
+        case EntityType.STAGE if is_known and read_stage(entity.text) is None:
             return EntityType.DIAGNOSIS
-        case EntityType.DIAGNOSIS | EntityType.FINDING if not known:
+        case EntityType.DIAGNOSIS | EntityType.FINDING if not is_known:
             return _kind_of_unknown(entity)
     return entity.type
 

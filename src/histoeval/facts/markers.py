@@ -33,7 +33,7 @@ def markers_of(
     report: Report, tails: Mapping[int, Sequence[Entity]], scope: TextScope
 ) -> dict[str, ValueMention[Result | None]]:
     """Each marker with its result; a name that no catalogue has counts if it has a result."""
-    found: dict[str, ValueMention[Result | None]] = {}
+    mentions: dict[str, ValueMention[Result | None]] = {}
     for place, entity in enumerate(report.entities):
         if entity.type != EntityType.MARKER or scope.is_gap(entity.start):
             continue
@@ -49,9 +49,9 @@ def markers_of(
                 behind = _CLAUSE_END.split(report.text[entity.end : entity.end + _NEAR])[0]
                 value = read_result(behind, key)
                 value = value if value and not value.tested else None
-            if key not in found or found[key].value is None:
-                found[key] = ValueMention(_together(report, [entity, *results]), value)
-    return _as_stated(found, report.text)
+            if key not in mentions or mentions[key].value is None:
+                mentions[key] = ValueMention(_together(report, [entity, *results]), value)
+    return _as_stated(mentions, report.text)
 
 
 def _as_stated(
@@ -77,8 +77,8 @@ def _as_stated(
 
 def _unknown(entity: Entity) -> tuple[str, ...]:
     """The name of a marker that no catalogue has, unless it is that of something else."""
-    named = main_concept(entity.text) or find_findings(entity.text)
-    return () if named and not is_stain(entity.text) else (plain(entity.text),)
+    is_named = main_concept(entity.text) or find_findings(entity.text)
+    return () if is_named and not is_stain(entity.text) else (plain(entity.text),)
 
 
 def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None:
@@ -86,21 +86,21 @@ def _heading(text: str, marker: Entity, results: Sequence[Entity]) -> str | None
 
     After `for` only where nothing that follows the marker is its result.
     """
-    found = _LISTED.search(text[max(0, marker.start - _LIST_REACH) : marker.start])
-    if found is None or (found["for"] and any(r.start > marker.start for r in results)):
+    match = _LISTED.search(text[max(0, marker.start - _LIST_REACH) : marker.start])
+    if match is None or (match["for"] and any(r.start > marker.start for r in results)):
         return None
-    return found["result"]
+    return match["result"]
 
 
-def _own_results(report: Report, place: int, linked: Iterable[Entity]) -> list[Entity]:
+def _own_results(report: Report, index: int, linked: Iterable[Entity]) -> list[Entity]:
     """The results that are linked to a marker; those before the next marker if there are any."""
     results = [
         entity
         for entity in linked
         if entity.type == EntityType.RESULT and not report.text.startswith(":", entity.end)
     ]
-    following = (e.start for e in report.entities[place + 1 :] if e.type == EntityType.MARKER)
-    start, end = report.entities[place].start, next(following, len(report.text))
+    following = (e.start for e in report.entities[index + 1 :] if e.type == EntityType.MARKER)
+    start, end = report.entities[index].start, next(following, len(report.text))
     return [result for result in results if start <= result.start < end] or results
 
 

@@ -35,18 +35,20 @@ def widened(entity: Entity, taken: Sequence[Entity], text: str, likely: frozense
     if entity.type not in (EntityType.DIAGNOSIS, EntityType.FINDING) or not entity.text.strip():
         return entity
     start, window = _window(entity, text)
-    here = entity.start - start, entity.end - start
+    entity_span = entity.start - start, entity.end - start
     for match in find_diagnoses(window, likely):
-        wider = match.end - match.start > here[1] - here[0]
-        if wider and match.start <= here[0] and here[1] <= match.end:
+        wider = match.end - match.start > entity_span[1] - entity_span[0]
+        if wider and match.start <= entity_span[0] and entity_span[1] <= match.end:
             concept, whole = main_concept(respelt(entity.text), likely), concepts()[match.id]
             if whole.behaviour == Behaviour.NORMAL or whole == concept:
                 return entity
             first, last = start + match.start, start + match.end
             within = [e for e in taken if first <= e.start and e.end <= last]
             read = [e.text for e in within if e.type == EntityType.DIAGNOSIS]
-            named = [main_concept(respelt(name), likely) for name in read] if len(read) > 1 else []
-            if any(c and not diagnosis_tree().is_a(whole.id, c.id) for c in named):
+            concepts_named = (
+                [main_concept(respelt(name), likely) for name in read] if len(read) > 1 else []
+            )
+            if any(c and not diagnosis_tree().is_a(whole.id, c.id) for c in concepts_named):
                 return entity
             if entity.type == EntityType.FINDING and (whole.generic or concept is not None):
                 return entity
@@ -96,8 +98,8 @@ def _graded(concept: Concept, entity: Entity, text: str, likely: frozenset[str])
 
 @lru_cache(maxsize=1 << 6)  # asked for by each diagnosis of a report
 def _stated_grade(text: str) -> str | None:
-    found = _GRADED.search(text)
-    return found["grade"] if found else None
+    match = _GRADED.search(text)
+    return match["grade"] if match else None
 
 
 def _not_invasive(concept: Concept, entity: Entity, text: str, likely: frozenset[str]) -> Concept:

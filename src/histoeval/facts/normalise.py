@@ -93,11 +93,11 @@ def _expanded(text: str) -> Iterator[tuple[int, int, str]]:
             yield token.start(), token.end(), meaning + ("s" if plural else "")
 
 
-def _is_uninformative(text: str, place: int) -> bool:
+def _is_uninformative(text: str, position: int) -> bool:
     """True if capitals tell nothing: the line has only capitals, or a number makes them a unit."""
-    if text[:place].rstrip(" \t")[-1:].isdigit():
+    if text[:position].rstrip(" \t")[-1:].isdigit():
         return True
-    start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
     line = text[start : end if end >= 0 else len(text)]
     return not any(letter.islower() for letter in line)
 

@@ -54,9 +54,9 @@ def tumour_sites(text: str) -> tuple[NameMatch, ...]:
     sites: list[NameMatch] = []
     for match in _ARISES.finditer(text):
         end = match.end()
-        named = find_sites(text[end : end + 40])
-        if named and named[0].start == 0:
-            sites.append(NameMatch(end, end + named[0].end, named[0].id))
+        sites_named = find_sites(text[end : end + 40])
+        if sites_named and sites_named[0].start == 0:
+            sites.append(NameMatch(end, end + sites_named[0].end, sites_named[0].id))
     return tuple(sites)
 
 
@@ -71,8 +71,8 @@ def host_of(text: str) -> tuple[str, Named] | None:
         ("several", _TWIN),
         ("single", _SINGLE),
     ):
-        if found := pattern.search(text, 0, end):
-            return kind, found.span()
+        if match := pattern.search(text, 0, end):
+            return kind, match.span()
     return None
 
 

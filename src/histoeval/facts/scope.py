@@ -53,9 +53,9 @@ class TextScope:
 @lru_cache(maxsize=1 << 8)
 def scope_of(text: str) -> TextScope:
     """Read the layout of a text."""
-    found = sections(text)
+    all_sections = sections(text)
     diagnosis, request = (
-        [(s.body_start, s.end) for s in found if kind in (s.kind, s.within)]
+        [(s.body_start, s.end) for s in all_sections if kind in (s.kind, s.within)]
         for kind in ("diagnosis", "clinical")
     )
     gaps = [gap.span() for gap in _GAP.finditer(text)]
@@ -68,6 +68,6 @@ def concluding_text(text: str, scope: TextScope) -> str:
     return _GAP.sub(" ", " ".join(text[start:end] for start, end in spans))
 
 
-def _inside(place: int, spans: Sequence[Span]) -> bool:
-    before = bisect_right(spans, place, key=lambda span: span[0])
-    return before > 0 and place < spans[before - 1][1]
+def _inside(position: int, spans: Sequence[Span]) -> bool:
+    before = bisect_right(spans, position, key=lambda span: span[0])
+    return before > 0 and position < spans[before - 1][1]

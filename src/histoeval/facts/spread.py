@@ -61,12 +61,12 @@ _TUMOUR = re.compile(
 
 def states_spread(text: str) -> bool:
     """True if a text affirms metastases, or nodes that are involved."""
-    return any(not is_denied(text, *found.span()) for found in _POSITIVE.finditer(text))
+    return any(not is_denied(text, *match.span()) for match in _POSITIVE.finditer(text))
 
 
 def speaks_of_tumour(text: str) -> bool:
     """True if a text speaks of a tumour that it does not name, and does not deny."""
-    return any(not is_denied(text, *found.span()) for found in _TUMOUR.finditer(text))
+    return any(not is_denied(text, *match.span()) for match in _TUMOUR.finditer(text))
 
 
 _STATEMENT = 400  # characters before a diagnosis in which its statement begins
@@ -95,8 +95,8 @@ def _is_elsewhere(concept: Concept | None, entity: Entity, text: str) -> bool:
         return False
     statement = re.split(r"[.;\n]", text[max(0, entity.start - _STATEMENT) : entity.start])[-1]
     places = [m for m in find_sites(statement) if organ_of(m.id) != "lymph_node"]
-    named = _ELSEWHERE.search(statement)
-    return named is not None and not any(p.end <= named.start() - 25 for p in places)
+    match = _ELSEWHERE.search(statement)
+    return match is not None and not any(p.end <= match.start() - 25 for p in places)
 
 
 def says_primary(entity: Entity, text: str) -> bool:

@@ -137,9 +137,9 @@ def _are_interchangeable(a: Concept, b: Concept) -> bool:
 
 def _kinship(a: Concept, b: Concept) -> float:
     tree = diagnosis_tree()
-    for low, high in ((a.id, b.id), (b.id, a.id)):
-        if tree.is_a(low, high):
-            return max(0.6, 0.8 - 0.05 * (tree.ancestors(low)[high] - 1))
+    for lower_id, upper_id in ((a.id, b.id), (b.id, a.id)):
+        if tree.is_a(lower_id, upper_id):
+            return max(0.6, 0.8 - 0.05 * (tree.ancestors(lower_id)[upper_id] - 1))
     return float(_SIBLINGS * tree.closeness(a.id, b.id) ** 2)
 
 

@@ -134,10 +134,10 @@ def _entries(table: str) -> tuple[_Entry, ...]:
 _clauses_of = lru_cache(maxsize=1 << 4)(lambda text: list(clauses(text)))
 
 
-def _sentence(text: str, place: int) -> tuple[int, int]:
+def _sentence(text: str, position: int) -> tuple[int, int]:
     spans: list[tuple[int, int]] = _clauses_of(text)
-    at = bisect_right(spans, place, key=lambda span: span[0]) - 1
-    return spans[at] if at >= 0 and place < spans[at][1] else (0, len(text))
+    at = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return spans[at] if at >= 0 and position < spans[at][1] else (0, len(text))
 
 
 def _read(
@@ -203,8 +203,8 @@ def _reached(text: str, start: int, end: int) -> Standing:
     if not grows or _ANY_DENIAL.search(piece):
         return Standing.MENTIONED
     direct = _LEXICON.has(piece, "growth", "direct")
-    known = direct or _LEXICON.has(text[first:last], "growth", "subjects")
-    return Standing.AFFIRMED if known else Standing.MENTIONED
+    is_reached = direct or _LEXICON.has(text[first:last], "growth", "subjects")
+    return Standing.AFFIRMED if is_reached else Standing.MENTIONED
 
 
 @cache

@@ -277,7 +277,7 @@ def _with_head(end: int, head: str, words: Sequence[Word]) -> _Span | None:
 
 def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple[FoundFinding, ...]:
     """Findings of the spans, denied by their names or by a word before or after them."""
-    found: list[FoundFinding] = []
+    findings_judged: list[FoundFinding] = []
     for span in spans:
         start, end = words[span.first].start, words[span.last].end
         denied = (
@@ -285,8 +285,8 @@ def _judged(spans: Sequence[_Span], phrase: str, words: Sequence[Word]) -> tuple
             if span.id.startswith(_DENIED)
             else is_denied(phrase, start, end)
         )
-        found.append(FoundFinding(start, end, span.id.removeprefix(_DENIED), denied))
-    return tuple(found)
+        findings_judged.append(FoundFinding(start, end, span.id.removeprefix(_DENIED), denied))
+    return tuple(findings_judged)
 
 
 def _is_undone(first: int, phrase: str, words: Sequence[Word]) -> bool:

@@ -33,11 +33,11 @@ READ_AS_IT_IS = ', or read it as it is with --language any (Models(language="any
 
 def english_problem(language: Language, **texts: str) -> Problem | None:
     """Problem of texts, each by what it is called, that cannot be read; None where they can."""
-    for what, text in texts.items() if language == "en" else ():
+    for role, text in texts.items() if language == "en" else ():
         if foreign := foreign_language(text):
             return Problem(
                 code="not_english",
-                message=f"the {what} seems to be written in {foreign}, and only English can be "
+                message=f"the {role} seems to be written in {foreign}, and only English can be "
                 f"read: translate it, leave it out{READ_AS_IT_IS}",
             )
     return None
@@ -118,9 +118,11 @@ def _evidence(word: str) -> Evidence:
     accent = 1.0 if _ACCENTED.search(word) else 0.0
     if len(word) + accent < 2 or _english(word) or word in _lists()["shared"]["words"]:
         return _NONE
-    if medical := tuple(each for each, lists in _others().items() if word in lists["medical"]):
+    if medical := tuple(
+        language for language, lists in _others().items() if word in lists["medical"]
+    ):
         return 2.0, medical
-    if plain := tuple(each for each, lists in _others().items() if word in lists["words"]):
+    if plain := tuple(language for language, lists in _others().items() if word in lists["words"]):
         return (0.5 if len(word) == 2 else 1.0) + accent, plain
     for kind, weight in (("endings", 2.0), ("weak_endings", 1.0)) if len(word) > 5 else ():
         if ended := tuple(e for e, ends in _endings(kind).items() if word.endswith(ends)):

@@ -52,15 +52,15 @@ def find_diagnoses(phrase: str, organs: frozenset[str] = frozenset()) -> tuple[N
     An abbreviation of several meanings has the one that the diagnoses list gives it, if any; where
     organs are given and just one meaning belongs there, it has that one.
     """
-    found = _matcher().find(phrase)
+    matches = _matcher().find(phrase)
     words = words_of(phrase)
     if not organs or in_capitals(phrase, words):
-        return found
+        return matches
     short = {w.start: (w.end, id_) for w in words if (id_ := _meaning(w.text, organs))}
-    covered = {m.start for m in found if m.start in short and m.end > short[m.start][0]}
+    covered = {m.start for m in matches if m.start in short and m.end > short[m.start][0]}
     read = [NameMatch(s, end, id_) for s, (end, id_) in short.items() if s not in covered]
-    kept = [m for m in found if not any(m.start < r.end and r.start < m.end for r in read)]
-    return tuple(sorted([*kept, *read], key=lambda match: match.start))
+    unread = [m for m in matches if not any(m.start < r.end and r.start < m.end for r in read)]
+    return tuple(sorted([*unread, *read], key=lambda match: match.start))
 
 
 def _meaning(short: str, organs: frozenset[str]) -> str | None:
@@ -78,16 +78,16 @@ def main_concept(phrase: str, organs: frozenset[str] = frozenset()) -> Concept |
     umbrella word; then the longest named; then the first. Last, the diagnosis is taken at the site
     that the phrase names, or else at `organs`: adenocarcinoma in the colon is colorectal.
     """
-    named = [name for statement in _statements(phrase, organs) for name in statement.names()]
-    ids = {name.id for name in named}
+    names = [name for statement in _statements(phrase, organs) for name in statement.names()]
+    ids = {name.id for name in names}
     is_a = diagnosis_tree().is_a
-    best = [name for name in named if not any(i != name.id and is_a(i, name.id) for i in ids)]
+    best = [name for name in names if not any(i != name.id and is_a(i, name.id) for i in ids)]
     if not best:
         return None
     chosen = max(best, key=_weight)
-    here = frozenset(match.id for match in find_sites(phrase)) or organs
-    local = _called_here(phrase, chosen, here) if here else None
-    return refine(concepts()[local or chosen.id], here)
+    sites_named = frozenset(match.id for match in find_sites(phrase)) or organs
+    local = _called_here(phrase, chosen, sites_named) if sites_named else None
+    return refine(concepts()[local or chosen.id], sites_named)
 
 
 def _called_here(phrase: str, chosen: _Name, organs: frozenset[str]) -> str | None:
@@ -105,11 +105,17 @@ def _called_here(phrase: str, chosen: _Name, organs: frozenset[str]) -> str | No
     if not fitting:
         return None
     longest = max(fitting, key=lambda name: (len(name.words), name.id))
-    concept, other = concepts()[longest.id], concepts()[chosen.id]
-    if concept.behaviour != other.behaviour or diagnosis_tree().is_a(other.id, _METASTASIS):
+    concept, chosen_concept = concepts()[longest.id], concepts()[chosen.id]
+    if concept.behaviour != chosen_concept.behaviour or diagnosis_tree().is_a(
+        chosen_concept.id, _METASTASIS
+    ):
         return None
-    astray = bool(other.organs) and not arises_in(other, organs) and chosen.words != content
-    placed = not other.organs and longest.words == chosen.words
+    astray = (
+        bool(chosen_concept.organs)
+        and not arises_in(chosen_concept, organs)
+        and chosen.words != content
+    )
+    placed = not chosen_concept.organs and longest.words == chosen.words
     return longest.id if astray or placed or len(longest.words) > len(chosen.words) else None
 
 
@@ -146,7 +152,7 @@ class _Statement:
     def names(self) -> list[_Name]:
         """The diagnoses named here, less those whose words are only some of another's."""
         named = self.found + self._scattered()
-        return [n for n in named if not any(n.words < other.words for other in named)]
+        return [n for n in named if not any(n.words < longer.words for longer in named)]
 
     def _scattered(self) -> list[_Name]:
         """Those all of whose words stand here, if they say more than what was found."""
@@ -227,12 +233,12 @@ def _by_rarest_word() -> dict[str, list[_Name]]:
 
 
 def _under_rarest_word(names: Iterable[_Name]) -> dict[str, list[_Name]]:
-    named = [name for name in names if len(name.words) > 1]
+    compound_names = [name for name in names if len(name.words) > 1]
     count: dict[str, int] = {}
-    for word in (word for name in named for word in name.words):
+    for word in (word for name in compound_names for word in name.words):
         count[word] = count.get(word, 0) + 1
     index: dict[str, list[_Name]] = {}
-    for name in named:
+    for name in compound_names:
         index.setdefault(min(name.words, key=lambda w: (count[w], w)), []).append(name)
     return index
 
@@ -247,13 +253,13 @@ def refine(concept: Concept, organs: frozenset[str]) -> Concept:
     """
     if not organs or diagnosis_tree().is_a(concept.id, _METASTASIS):
         return concept
-    here = [c for c in _at_sites(concept.id) if _fits(concepts()[c], organs)]
-    if not here and concept.generic:
-        here = [c for c in _at_sites(concept.id) if arises_in(concepts()[c], organs)]
+    at_sites = [c for c in _at_sites(concept.id) if _fits(concepts()[c], organs)]
+    if not at_sites and concept.generic:
+        at_sites = [c for c in _at_sites(concept.id) if arises_in(concepts()[c], organs)]
     organs_of_sites = {organ_of(organ) for organ in organs}
-    nearest = [c for c in here if set(map(organ_of, concepts()[c].organs)) <= organs_of_sites]
-    nearest = nearest or here
-    most = [c for c in nearest if all(diagnosis_tree().is_a(c, other) for other in nearest)]
+    nearest = [c for c in at_sites if set(map(organ_of, concepts()[c].organs)) <= organs_of_sites]
+    nearest = nearest or at_sites
+    most = [c for c in nearest if all(diagnosis_tree().is_a(c, relative) for relative in nearest)]
     return concepts()[most[0]] if most else concept
 
 

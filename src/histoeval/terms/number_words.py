@@ -50,7 +50,7 @@ def _spelt() -> re.Pattern[str]:
 
 def in_figures(text: str) -> str:
     """A text with its whole numbers in figures, and every character where it was."""
-    return _spelt().sub(lambda found: _figure(found).ljust(len(found.group())), text)
+    return _spelt().sub(lambda match: _figure(match).ljust(len(match.group())), text)
 
 
 def in_digits(low: str) -> str:
@@ -71,16 +71,16 @@ def in_digits(low: str) -> str:
     return _ONE.sub("1", text)
 
 
-def _figure(found: re.Match[str]) -> str:
+def _figure(match: re.Match[str]) -> str:
     numbers = {"one": 1} | QUANTITIES.entry("numbers")
-    named = (found["tens"], found["ones"], found["all"])
-    return str(sum(numbers[word.lower()] for word in named if word))
+    groups = (match["tens"], match["ones"], match["all"])
+    return str(sum(numbers[word.lower()] for word in groups if word))
 
 
-def _share(found: re.Match[str]) -> float:
-    count = found["count"] or "1"
+def _share(match: re.Match[str]) -> float:
+    count = match["count"] or "1"
     times = int(count) if count.isdigit() else 1
-    return float(times * QUANTITIES.entry("fractions")[found["part"]])
+    return float(times * QUANTITIES.entry("fractions")[match["part"]])
 
 
 def spelt_number(word: str) -> int | None:

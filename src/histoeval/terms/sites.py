@@ -71,17 +71,17 @@ def find_places(phrase: str) -> tuple[NameMatch, ...]:
     said to be in a place, that one alone; and what is metastatic lies where it is said to be, and
     not in the organ that it is of (metastatic colonic carcinoma).
     """
-    named = [match for match in find_sites(phrase) if is_place(phrase, match.start, match.end)]
-    if stated := [match for match in named if _is_stated(phrase, match.start)]:
+    matches = [match for match in find_sites(phrase) if is_place(phrase, match.start, match.end)]
+    if stated := [match for match in matches if _is_stated(phrase, match.start)]:
         return tuple(stated)
     if has_wording("metastatic", phrase):
         # "Metastatic colonic carcinoma" came from the colon; a "colonic metastasis" lies there
         return tuple(
             match
-            for match in named
+            for match in matches
             if (after := words_of(phrase[match.end :])) and after[0].plain in _listed("deposit")
         )
-    return tuple(named)
+    return tuple(matches)
 
 
 def is_place(text: str, start: int, end: int) -> bool:

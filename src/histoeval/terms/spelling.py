@@ -41,19 +41,19 @@ def _meant(word: str) -> str:
         return word
     near = list(dict.fromkeys([*_near(plain_word(word)), *_near(word.lower())]))
     if len(near) > 1:
-        near = [known for known in near if known[-_LAST:] == word.lower()[-_LAST:]]
+        near = [candidate for candidate in near if candidate[-_LAST:] == word.lower()[-_LAST:]]
     near = near or _exchanged(plain_word(word))
     return near[0] if len(near) == 1 else word
 
 
 def _near(plain: str) -> list[str]:
     return [
-        other
+        neighbour
         for length in (len(plain) - 1, len(plain), len(plain) + 1)
-        for other in _by_length().get(length, ())
-        if other[0] == plain[0]
-        and OSA.distance(plain, other, score_cutoff=1) == 1
-        and _is_typo(plain, other)
+        for neighbour in _by_length().get(length, ())
+        if neighbour[0] == plain[0]
+        and OSA.distance(plain, neighbour, score_cutoff=1) == 1
+        and _is_typo(plain, neighbour)
     ]
 
 
@@ -62,11 +62,11 @@ def _exchanged(plain: str) -> list[str]:
     if len(plain) < _LONG:
         return []
     return [
-        other
-        for other in _by_length().get(len(plain), ())
-        if other[0] == plain[0]
-        and sorted(other) == sorted(plain)
-        and OSA.distance(plain, other, score_cutoff=2) == 2
+        neighbour
+        for neighbour in _by_length().get(len(plain), ())
+        if neighbour[0] == plain[0]
+        and sorted(neighbour) == sorted(plain)
+        and OSA.distance(plain, neighbour, score_cutoff=2) == 2
     ]
 
 

@@ -59,8 +59,8 @@ class Tree:
     def descendants(self, id_: str) -> tuple[str, ...]:
         """All that is a kind of a thing, without itself, the nearer ones first."""
         seen = {id_: None}
-        for known in (queue := [id_]):
-            new = [child for child in self._children[known] if child not in seen]
+        for descendant in (queue := [id_]):
+            new = [child for child in self._children[descendant] if child not in seen]
             seen.update(dict.fromkeys(new))
             queue.extend(new)
         return tuple(seen)[1:]

@@ -85,11 +85,11 @@ def compare_reports(
     else:
         parts = _in_prose(reference, candidate, matched, (ref, cand), alike, ignored)
     headings = tuple(
-        EntityMatch(PART, here.head, there.head, 1.0, pair.name)
-        for pair, here, there in zip(
+        EntityMatch(PART, ref_content.head, cand_content.head, 1.0, pair.name)
+        for pair, ref_content, cand_content in zip(
             matched.pairs, contents.reference_sure, contents.candidate_sure, strict=True
         )
-        if here.head and there.head
+        if ref_content.head and cand_content.head
     )
     return with_errors(parts, errors, headings, ignored)
 
@@ -174,7 +174,7 @@ def _as_wholes(
             ).items()
         }
     sides = [{mention.value for mention in facts.sides} for facts in (reference, candidate)]
-    if all(named >= {Side.LEFT, Side.RIGHT} for named in sides):
+    if all(side_values >= {Side.LEFT, Side.RIGHT} for side_values in sides):
         parts["laterality"] = replace(parts["laterality"], value=1.0, mistakes=())
     return parts
 
@@ -183,13 +183,17 @@ def _is_across(error: ReportError, pairs: Sequence[SpecimenPair]) -> bool:
     """True if an error sets what is said of one specimen against what is said of another."""
     if error.reference is None or error.candidate is None:
         return False
-    here = [i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)]
+    ref_specimens = [
+        i for i, pair in enumerate(pairs) if _inside(error.reference, pair.reference.sure)
+    ]
     if error.part == "laterality":  # a side above several parts is of those below it
-        return bool(here) and not any(
-            _inside(error.candidate, pairs[i].candidate.spans) for i in here
+        return bool(ref_specimens) and not any(
+            _inside(error.candidate, pairs[i].candidate.spans) for i in ref_specimens
         )
-    there = [i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)]
-    return bool(here and there) and not set(here) & set(there)
+    cand_specimens = [
+        i for i, pair in enumerate(pairs) if _inside(error.candidate, pair.candidate.sure)
+    ]
+    return bool(ref_specimens and cand_specimens) and not set(ref_specimens) & set(cand_specimens)
 
 
 def _by_specimen(
@@ -204,9 +208,9 @@ def _by_specimen(
     views: list[tuple[float, Mapping[str, ComparedPart]]] = []
     for pair, ref, cand in zip(matched.pairs, *contents, strict=True):
         if pair.reference.known and pair.candidate.known:
-            here = _with_common(reference, pair.reference, matched.reference_common)
-            there = _with_common(candidate, pair.candidate, matched.candidate_common)
-            compared = _without_common(here, there, pair, alike, ignored)
+            ref_facts = _with_common(reference, pair.reference, matched.reference_common)
+            cand_facts = _with_common(candidate, pair.candidate, matched.candidate_common)
+            compared = _without_common(ref_facts, cand_facts, pair, alike, ignored)
             if pair.swapped:
                 compared |= dict.fromkeys(_PLACED, NOT_MENTIONED)
             gravity = max(ref.gravity, cand.gravity)
@@ -217,7 +221,7 @@ def _by_specimen(
 
 
 def _without_common(
-    here: Facts, there: Facts, pair: SpecimenPair, alike: Alike, ignored: IgnoredErrors
+    reference: Facts, candidate: Facts, pair: SpecimenPair, alike: Alike, ignored: IgnoredErrors
 ) -> dict[str, ComparedPart]:
     """One part against one part; what is wrong outside of it is counted elsewhere, and once."""
     own = pair.reference.spans, pair.candidate.spans
@@ -228,16 +232,16 @@ def _without_common(
             for entity, spans in zip((error.reference, error.candidate), own, strict=True)
         )
 
-    first = compare(here, there, alike, ignored)
+    first = compare(reference, candidate, alike, ignored)
     elsewhere = frozenset(
         error
         for part in first.values()
         for error in part.mistakes
-        if not is_own(error) or says_the_same(error, here, there)
+        if not is_own(error) or says_the_same(error, reference, candidate)
     )
     parts = first
     if elsewhere:
-        parts = compare(here, there, alike, IgnoredErrors(ignored.errors | elsewhere))
+        parts = compare(reference, candidate, alike, IgnoredErrors(ignored.errors | elsewhere))
     return {
         name: ComparedPart(
             part.value,
@@ -245,7 +249,7 @@ def _without_common(
             tuple(
                 replace(error, specimen=pair.name)
                 for error in part.mistakes
-                if is_own(error) and not says_the_same(error, here, there)
+                if is_own(error) and not says_the_same(error, reference, candidate)
             ),
         )
         for name, part in parts.items()
@@ -298,12 +302,16 @@ _STOP = re.compile(r"[.;](?=\s|\Z)|\n")
 
 def says_the_same(error: ReportError, reference: Facts, candidate: Facts) -> bool:
     """True if each report has the very words of the other in this error, or their meaning."""
-    here, there = error.reference, error.candidate
-    if _has_sentence(candidate, reference, here) and _has_sentence(reference, candidate, there):
+    ref_entity, cand_entity = error.reference, error.candidate
+    if _has_sentence(candidate, reference, ref_entity) and _has_sentence(
+        reference, candidate, cand_entity
+    ):
         return True
-    if _counts_positive(candidate, here) or _counts_positive(reference, there):
+    if _counts_positive(candidate, ref_entity) or _counts_positive(reference, cand_entity):
         return error.kind in _ONE_SIDED or error.part == "spread"
-    return error.kind in _MISSED and (_has_words(candidate, here) or _has_words(reference, there))
+    return error.kind in _MISSED and (
+        _has_words(candidate, ref_entity) or _has_words(reference, cand_entity)
+    )
 
 
 # Where the statements of a text end, which is asked for by each error of a pair
@@ -409,13 +417,13 @@ def in_both_views(
     """A part of the comparison of two wholes, as far as it is `wrong` specimen by specimen too."""
     if whole.value is None or apart.value is None:
         return whole
-    here = meeting((e.reference.start, e.reference.end) for e in wrong if e.reference)
-    there = meeting((e.candidate.start, e.candidate.end) for e in wrong if e.candidate)
+    meets_reference = meeting((e.reference.start, e.reference.end) for e in wrong if e.reference)
+    meets_candidate = meeting((e.candidate.start, e.candidate.end) for e in wrong if e.candidate)
     mistakes = tuple(
-        each
-        for each in whole.mistakes  # about the same words of one of the reports
-        if (each.reference and here(each.reference.start, each.reference.end))
-        or (each.candidate and there(each.candidate.start, each.candidate.end))
+        error
+        for error in whole.mistakes  # about the same words of one of the reports
+        if (error.reference and meets_reference(error.reference.start, error.reference.end))
+        or (error.candidate and meets_candidate(error.candidate.start, error.candidate.end))
     )
     return ComparedPart(max(whole.value, apart.value), whole.matched, mistakes)
 
@@ -444,10 +452,10 @@ def with_errors(
             for at, entity in enumerate((error.reference, error.candidate))
         )
 
-    found = dict(parts)
+    compared = dict(parts)
     for name in _CONCERNED:
         part = parts[name]
         value = None if part.value is None else part.value * left
         mistakes = tuple(error for error in part.mistakes if not is_moved(error))
-        found[name] = ComparedPart(value, part.matched, mistakes)
-    return {**found, PART: ComparedPart(left, beside, tuple(errors))}
+        compared[name] = ComparedPart(value, part.matched, mistakes)
+    return {**compared, PART: ComparedPart(left, beside, tuple(errors))}

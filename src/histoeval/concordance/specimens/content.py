@@ -66,15 +66,15 @@ class Content:
     @property
     def site(self) -> Entity | None:
         """Entity that names its site in the evidence."""
-        named = [side.entity for side in self.facts.sides]
-        named += [site.entity for site in self.facts.sites]
-        return named[0] if named else self.lead
+        entities = [side.entity for side in self.facts.sides]
+        entities += [site.entity for site in self.facts.sites]
+        return entities[0] if entities else self.lead
 
     @property
     def head(self) -> Entity | None:
         """Its first words, up to a colon or a stop."""
-        found = _HEAD.search(self.facts.report.text)
-        return entity_of(found, EntityType.SITE) if found else None
+        match = _HEAD.search(self.facts.report.text)
+        return entity_of(match, EntityType.SITE) if match else None
 
     @property
     def said(self) -> bool:
@@ -112,9 +112,9 @@ def _gravity(diagnosis: Diagnosis) -> int:
 
 def _affirmed_tumours(text: str) -> Iterator[Entity]:
     """Words for a malignancy that nothing denies."""
-    for found in chain(_TUMOUR.finditer(text), _POSITIVE.finditer(text)):
-        if stance_at(text, found.start(), found.end()) is not False:
-            yield entity_of(found, EntityType.DIAGNOSIS)
+    for match in chain(_TUMOUR.finditer(text), _POSITIVE.finditer(text)):
+        if stance_at(text, match.start(), match.end()) is not False:
+            yield entity_of(match, EntityType.DIAGNOSIS)
 
 
 def entity_of(found: re.Match[str], type_: EntityType) -> Entity:
@@ -129,12 +129,12 @@ def entity_of(found: re.Match[str], type_: EntityType) -> Entity:
 
 def _features(facts: Facts) -> frozenset[str]:
     text = facts.report.text
-    found = {f"d:{d.concept.id if d.concept else d.entity.text.lower()}" for d in facts.made}
-    found |= {f"f:{f.id or f.entity.text.lower()}:{f.denied}" for f in facts.findings}
-    found |= {f"g:{g.value}" for g in facts.grades}
-    found |= {f"m:{key}:{m.value}" for key, m in facts.markers.items()}
-    found |= {f"n:{number.group()}" for number in _NUMBER.finditer(text)}
-    return frozenset(found)
+    features = {f"d:{d.concept.id if d.concept else d.entity.text.lower()}" for d in facts.made}
+    features |= {f"f:{f.id or f.entity.text.lower()}:{f.denied}" for f in facts.findings}
+    features |= {f"g:{g.value}" for g in facts.grades}
+    features |= {f"m:{key}:{m.value}" for key, m in facts.markers.items()}
+    features |= {f"n:{number.group()}" for number in _NUMBER.finditer(text)}
+    return frozenset(features)
 
 
 def contents_alike(one: Content, other: Content) -> float:
@@ -168,24 +168,24 @@ class SpecimenContents:
     def clear(self) -> list[int]:
         return [
             i
-            for i, (here, there) in enumerate(
+            for i, (ref_content, cand_content) in enumerate(
                 zip(self.reference_sure, self.candidate_sure, strict=True)
             )
-            if here.said and there.said
+            if ref_content.said and cand_content.said
         ]
 
 
 def specimen_contents(
     reference: Facts, candidate: Facts, matched: MatchedSpecimens
 ) -> SpecimenContents:
-    here = [(reference.report, pair.reference) for pair in matched.pairs]
-    there = [(candidate.report, pair.candidate) for pair in matched.pairs]
+    reference_sides = [(reference.report, pair.reference) for pair in matched.pairs]
+    candidate_sides = [(candidate.report, pair.candidate) for pair in matched.pairs]
     return SpecimenContents(
         matched,
-        [_content_under(side.heading, report, side.spans) for report, side in here],
-        [_content_under(side.heading, report, side.spans) for report, side in there],
-        [_content_under(side.heading, report, side.sure) for report, side in here],
-        [_content_under(side.heading, report, side.sure) for report, side in there],
+        [_content_under(side.heading, report, side.spans) for report, side in reference_sides],
+        [_content_under(side.heading, report, side.spans) for report, side in candidate_sides],
+        [_content_under(side.heading, report, side.sure) for report, side in reference_sides],
+        [_content_under(side.heading, report, side.sure) for report, side in candidate_sides],
     )
 
 

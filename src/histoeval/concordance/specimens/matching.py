@@ -88,10 +88,10 @@ def _both_divided(
     reference: str, candidate: str, ref: Sequence[SpecimenText], cand: Sequence[SpecimenText]
 ) -> MatchedSpecimens | None:
     """Both part by part; None where one divides finer than the other."""
-    here, there = Gazetteer.of(ref), Gazetteer.of(cand)
-    matched = _assigned(reference, candidate, ref, cand, here, there)
-    ref, cand = _with_places(ref, reference, here), _with_places(cand, candidate, there)
-    own, other = _own(ref, reference), _own(cand, candidate)
+    ref_places, cand_places = Gazetteer.of(ref), Gazetteer.of(cand)
+    matched = _assigned(reference, candidate, ref, cand, ref_places, cand_places)
+    ref, cand = _with_places(ref, reference, ref_places), _with_places(cand, candidate, cand_places)
+    ref_sides, cand_sides = _own(ref, reference), _own(cand, candidate)
     left = [i for i in range(len(ref)) if i not in matched]
     extra = [j for j in range(len(cand)) if j not in matched.values()]
     # Headings without labels may leave out what stands under them, and stands elsewhere
@@ -102,26 +102,28 @@ def _both_divided(
         words = {word.plain for word in words_of(text)} if alone and not others[0].label else set()
         if words and any(_covered(own_text, parts[i], words) >= _WHOLLY_COVERED for i in alone):
             return None
-    if _speaks_of(here, left, ref, reference, candidate, cand):
+    if _speaks_of(ref_places, left, ref, reference, candidate, cand):
         return None
-    if _speaks_of(there, extra, cand, candidate, reference, ref):
+    if _speaks_of(cand_places, extra, cand, candidate, reference, ref):
         return None
     pairs = [
-        SpecimenPair(side, other[matched[i]] if i in matched else NOWHERE)
-        for i, side in enumerate(own)
+        SpecimenPair(side, cand_sides[matched[i]] if i in matched else NOWHERE)
+        for i, side in enumerate(ref_sides)
     ]
-    pairs += [SpecimenPair(NOWHERE, other[j]) for j in extra]
+    pairs += [SpecimenPair(NOWHERE, cand_sides[j]) for j in extra]
     return MatchedSpecimens(tuple(pairs), True, _common(ref, reference), _common(cand, candidate))
 
 
 def _with_places(parts: Sequence[SpecimenText], text: str, places: Gazetteer) -> list[SpecimenText]:
     """Parts with what stands outside of them and names the place of one of them."""
-    found = {place: list(part.spans) for place, part in enumerate(parts)}
+    spans_of = {index: list(part.spans) for index, part in enumerate(parts)}
     for start, end in _common(parts, text):
         for clause in clauses_about(text[start:end], places):
             if clause.clear and len(clause.about) == 1:
-                found[next(iter(clause.about))].append((start + clause.start, start + clause.end))
-    return [replace(part, spans=tuple(found[i])) for i, part in enumerate(parts)]
+                spans_of[next(iter(clause.about))].append(
+                    (start + clause.start, start + clause.end)
+                )
+    return [replace(part, spans=tuple(spans_of[i])) for i, part in enumerate(parts)]
 
 
 def _assigned(
@@ -129,8 +131,8 @@ def _assigned(
     candidate: str,
     ref: Sequence[SpecimenText],
     cand: Sequence[SpecimenText],
-    here: Gazetteer,
-    there: Gazetteer,
+    ref_places: Gazetteer,
+    cand_places: Gazetteer,
 ) -> dict[int, int]:
     words = [_words(reference, part) for part in ref]
     others = [_words(candidate, part) for part in cand]
@@ -141,12 +143,16 @@ def _assigned(
     alike = np.array(
         [
             [
-                (here.likeness(i, there.places[j]) + there.likeness(j, here.places[i])) / 2
-                + _SAME_LABEL * (bool(one.tag) and one.tag == other.tag)
+                (
+                    ref_places.likeness(i, cand_places.places[j])
+                    + cand_places.likeness(j, ref_places.places[i])
+                )
+                / 2
+                + _SAME_LABEL * (bool(ref_part.tag) and ref_part.tag == cand_part.tag)
                 + _SAME_WORDS * overlap(i, j)
-                for j, other in enumerate(cand)
+                for j, cand_part in enumerate(cand)
             ]
-            for i, one in enumerate(ref)
+            for i, ref_part in enumerate(ref)
         ]
     )
     from scipy.optimize import linear_sum_assignment
@@ -157,10 +163,12 @@ def _assigned(
     sure |= {i: j for i, j in pairs.items() if i not in sure and overlap(i, j) >= _SAME_CONTENT}
     return sure | {  # of a part without a heading, there is only the label
         i: j
-        for i, one in enumerate(ref)
-        for j, other in enumerate(cand)
+        for i, ref_part in enumerate(ref)
+        for j, cand_part in enumerate(cand)
         if i not in sure and j not in sure.values()
-        if one.tag and one.tag == other.tag and not (one.heading and other.heading)
+        if ref_part.tag
+        and ref_part.tag == cand_part.tag
+        and not (ref_part.heading and cand_part.heading)
     }
 
 
@@ -170,7 +178,7 @@ def _words(text: str, part: SpecimenText) -> frozenset[str]:
 
 def _speaks_of(
     places: Gazetteer,
-    wanted: Sequence[int],
+    missing: Sequence[int],
     parts: Sequence[SpecimenText],
     own: str,
     text: str,
@@ -180,7 +188,7 @@ def _speaks_of(
 
     Then it has what is in that part under the heading of another.
     """
-    if not wanted:
+    if not missing:
         return False
     headings = [
         (part.spans[0][0], part.spans[0][0] + len(part.heading)) for part in others if part.spans
@@ -191,11 +199,11 @@ def _speaks_of(
             of_heading = any(start < clause.end and clause.start < end for start, end in headings)
         if not of_heading:
             clauses.append(clause)
-    for place in wanted:
-        about = [clause for clause in clauses if place in clause.about]
+    for index in missing:
+        about = [clause for clause in clauses if index in clause.about]
         words = {w.plain for clause in about for w in words_of(text[clause.start : clause.end])}
         named = [clause for clause in about if clause.named]
-        if named and _covered(own, parts[place], words) >= _COVERED:
+        if named and _covered(own, parts[index], words) >= _COVERED:
             return True
         if not others[0].label and any(clause.clear for clause in named):
             return True
@@ -256,8 +264,8 @@ def sides_in_prose(
             )
         )
     rest = _less(outside([s for side in found for s in side.spans], len(text)), gone)
-    told = sum(bool(side.sure) for side in found)
-    if told < len(found) / 2:
+    number_clear = sum(bool(side.sure) for side in found)
+    if number_clear < len(found) / 2:
         found = [replace(side, absent=False) for side in found]
     return found, rest
 

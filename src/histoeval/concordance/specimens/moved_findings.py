@@ -35,11 +35,11 @@ _TELLING = 2  # from this importance on, a finding that stands with another part
 
 def swapped_specimens(contents: SpecimenContents) -> dict[int, int]:
     ref, cand = contents.reference_sure, contents.candidate_sure
-    found: dict[int, int] = {}
+    swapped: dict[int, int] = {}
     for i, j in combinations(contents.clear, 2):
-        if not {i, j} & found.keys() and _are_swapped(ref, cand, i, j):
-            found |= {i: j, j: i}
-    return found
+        if not {i, j} & swapped.keys() and _are_swapped(ref, cand, i, j):
+            swapped |= {i: j, j: i}
+    return swapped
 
 
 def moved_findings(
@@ -82,11 +82,17 @@ def moved_findings(
                 yield error
 
 
-def _are_kin(one: Content, other: Content) -> bool:
+def _are_kin(first: Content, second: Content) -> bool:
     """True if one says in more or fewer words what the other says leads."""
-    here, there = ({d.concept.id for d in c.facts.first if d.concept} for c in (one, other))
+    first_ids, second_ids = (
+        {d.concept.id for d in c.facts.first if d.concept} for c in (first, second)
+    )
     tree = diagnosis_tree()
-    return not here or not there or any(tree.are_kin(a, b) for a in here for b in there)
+    return (
+        not first_ids
+        or not second_ids
+        or any(tree.are_kin(a, b) for a in first_ids for b in second_ids)
+    )
 
 
 def _are_swapped(ref: Sequence[Content], cand: Sequence[Content], i: int, j: int) -> bool:
@@ -137,27 +143,27 @@ def _moved_from(contents: SpecimenContents, i: int, alike: Alike) -> Iterator[Re
 
 def _moved(
     contents: SpecimenContents,
-    here: tuple[int, Entity],
-    there: tuple[int, Entity],
+    ref_statement: tuple[int, Entity],
+    cand_statement: tuple[int, Entity],
     severity: Severity,
 ) -> ReportError:
-    (i, one), (j, other) = here, there
+    (i, ref_entity), (j, cand_entity) = ref_statement, cand_statement
     first, second = contents.matched.pairs[i].name, contents.matched.pairs[j].name
     return ReportError(
         ErrorKind.MOVED_FINDING,
         PART,
         severity,
-        one,
-        other,
-        f"{one.text} ({first})",
-        f"{other.text} ({second})",
+        ref_entity,
+        cand_entity,
+        f"{ref_entity.text} ({first})",
+        f"{cand_entity.text} ({second})",
         specimen=f"{first} \u2192 {second}",
     )
 
 
 def _makes(content: Content, diagnosis: Diagnosis, alike: Alike, least: float) -> Diagnosis | None:
-    def near(made: Diagnosis) -> float:
-        return diagnosis_closeness(diagnosis, made, alike)
+    def near(candidate: Diagnosis) -> float:
+        return diagnosis_closeness(diagnosis, candidate, alike)
 
     best = max(content.facts.made, key=near, default=None)
     return best if best and near(best) >= least else None
@@ -184,21 +190,22 @@ _NUMBERED = ("level", "station", "segment", "clock", "cm")
 def unmatched_specimens(
     matched: MatchedSpecimens, ref: Sequence[Content], cand: Sequence[Content]
 ) -> Iterator[ReportError]:
-    for pair, here, there in zip(matched.pairs, ref, cand, strict=True):
+    for pair, ref_content, cand_content in zip(matched.pairs, ref, cand, strict=True):
         if pair.candidate.absent:
-            if matched.divided or here.gravity >= LOW_GRADE:  # prose may sum up what is benign
-                yield _one_sided(ErrorKind.MISSING_SPECIMEN, here, pair.name)
+            # Prose may sum up what is benign
+            if matched.divided or ref_content.gravity >= LOW_GRADE:
+                yield _one_sided(ErrorKind.MISSING_SPECIMEN, ref_content, pair.name)
         elif pair.reference.absent:
-            if matched.divided or there.gravity >= LOW_GRADE:
-                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, there, pair.name)
+            if matched.divided or cand_content.gravity >= LOW_GRADE:
+                yield _one_sided(ErrorKind.INVENTED_SPECIMEN, cand_content, pair.name)
         elif pair.candidate.other_side or pair.reference.other_side:
-            severity = Severity.CRITICAL if here.gravity >= IN_SITU else Severity.MAJOR
-            kind, entities = ErrorKind.WRONG_LATERALITY, (here.site, there.site)
+            severity = Severity.CRITICAL if ref_content.gravity >= IN_SITU else Severity.MAJOR
+            kind, entities = ErrorKind.WRONG_LATERALITY, (ref_content.site, cand_content.site)
             yield ReportError(kind, PART, severity, *entities, specimen=pair.name)
         elif (near := _nearness(pair)) <= _OTHER_PLACE:
-            grave = near < _OF_ONE_ORGAN and here.gravity == MALIGNANT
+            grave = near < _OF_ONE_ORGAN and ref_content.gravity == MALIGNANT
             severity = Severity.CRITICAL if grave else Severity.MAJOR
-            kind, entities = ErrorKind.WRONG_SITE, (here.site, there.site)
+            kind, entities = ErrorKind.WRONG_SITE, (ref_content.site, cand_content.site)
             yield ReportError(kind, PART, severity, *entities, specimen=pair.name)
 
 
@@ -231,12 +238,16 @@ def _one_sided(kind: ErrorKind, content: Content, name: str) -> ReportError:
 
 def _nearness(pair: SpecimenPair) -> float:
     """Nearness of the sites of two headings; 1 where one of them names none."""
-    here, there = place_of(pair.reference.heading), place_of(pair.candidate.heading)
+    ref_place, cand_place = place_of(pair.reference.heading), place_of(pair.candidate.heading)
     for kind in _NUMBERED:
-        one, other = ({n for k, n in place.numbers if k == kind} for place in (here, there))
-        if one and other and not one & other:
+        ref_numbers, cand_numbers = (
+            {n for k, n in place.numbers if k == kind} for place in (ref_place, cand_place)
+        )
+        if ref_numbers and cand_numbers and not ref_numbers & cand_numbers:
             return _OTHER_PLACE
     nodal = all(_NODES.search(side.heading) for side in (pair.reference, pair.candidate))
-    if nodal and {_NODE} in (here.sites, there.sites):
+    if nodal and {_NODE} in (ref_place.sites, cand_place.sites):
         return 1.0
-    return max((site_closeness(a, b) for a in here.sites for b in there.sites), default=1.0)
+    return max(
+        (site_closeness(a, b) for a in ref_place.sites for b in cand_place.sites), default=1.0
+    )

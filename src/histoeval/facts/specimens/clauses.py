@@ -27,7 +27,7 @@ _BY_LABEL = 0.35
 
 def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
     """The clauses of a text in prose, each with the parts of another report that it names."""
-    found: list[Clause] = []
+    clauses: list[Clause] = []
     side: Side | None = None
     about: frozenset[int] = frozenset()
     for sentence in sentences(text):
@@ -43,14 +43,14 @@ def clauses_about(text: str, places: Gazetteer) -> list[Clause]:
                 waiting.append((start, end, place))
                 continue
             if named:
-                found += [
+                clauses += [
                     Clause(a, b, about | named, False, False, where) for a, b, where in waiting
                 ]
                 waiting, about, began = [], named, True
             clear = len(about) == 1
-            found.append(Clause(start, end, about, clear, bool(named), place))
-        found += [Clause(a, b, about, False, False, where) for a, b, where in waiting]
-    return found
+            clauses.append(Clause(start, end, about, clear, bool(named), place))
+        clauses += [Clause(a, b, about, False, False, where) for a, b, where in waiting]
+    return clauses
 
 
 _LABELLED = re.compile(
@@ -62,12 +62,12 @@ _LABELLED = re.compile(
 
 def _label(clause: str, labels: Sequence[str]) -> str:
     """The label of a part that a clause refers to, if it refers to one."""
-    named = {
+    labels_named = {
         label
         for match in _LABELLED.finditer(clause)
         if (label := match["bracket"] or match["part"] or match["subject"]) in labels
     }
-    return named.pop() if len(named) == 1 else ""
+    return labels_named.pop() if len(labels_named) == 1 else ""
 
 
 def _named(places: Gazetteer, place: Place, side: Side | None, label: str) -> frozenset[int]:
@@ -123,11 +123,11 @@ def prose_specimens(text: str) -> tuple[SpecimenText, ...]:
     """The specimens that sentences or clauses begin with; none where there is only one."""
     if len(text) > _MAX_CHARS:
         return ()
-    found: dict[Place, SpecimenText] = {}
+    specimens: dict[Place, SpecimenText] = {}
     for start, end in _prose_clauses(text):
         if head := _specimen(text[start:end]):
-            found.setdefault(place_of(head), SpecimenText("", head, ((start, end),)))
-    return tuple(found.values()) if 2 <= len(found) <= _MOST else ()
+            specimens.setdefault(place_of(head), SpecimenText("", head, ((start, end),)))
+    return tuple(specimens.values()) if 2 <= len(specimens) <= _MOST else ()
 
 
 def _prose_clauses(text: str) -> Iterator[Span]:

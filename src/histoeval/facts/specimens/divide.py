@@ -120,11 +120,11 @@ def _labelled(text: str, pattern: re.Pattern[str]) -> list[_Begin]:
 
 def _and_following(text: str, begins: Sequence[_Begin]) -> list[_Begin]:
     """Labels at the start of lines, and those at the start of sentences that count on from them."""
-    known = {begin.after for begin in begins}
-    within = [begin for begin in _labelled(text, _AT_SENTENCE) if begin.after not in known]
+    starts = {begin.after for begin in begins}
+    within = [begin for begin in _labelled(text, _AT_SENTENCE) if begin.after not in starts]
     sequence: list[_Begin] = []
     for begin in sorted((*begins, *within), key=lambda begin: begin.after):
-        if begin.after in known or _counts_on(sequence, begin):
+        if begin.after in starts or _counts_on(sequence, begin):
             sequence.append(begin)
     return sequence
 
@@ -133,9 +133,9 @@ def _counts_on(before: Sequence[_Begin], begin: _Begin) -> bool:
     """True if a label is the next after the last one, or the first of all."""
     if not before:
         return _numbers([begin.label]) == [1]
-    known = list(dict.fromkeys(previous.label for previous in before))
-    numbers = _numbers([*known, begin.label])
-    return begin.label not in known and len(numbers) > 1 and numbers[-1] == numbers[-2] + 1
+    labels_before = list(dict.fromkeys(previous.label for previous in before))
+    numbers = _numbers([*labels_before, begin.label])
+    return begin.label not in labels_before and len(numbers) > 1 and numbers[-1] == numbers[-2] + 1
 
 
 def _numbers(labels: Sequence[str]) -> list[int]:
@@ -186,12 +186,12 @@ def _parts(text: str, begins: Sequence[_Begin]) -> tuple[SpecimenText, ...]:
 
 def _listed(text: str, labels: Sequence[str]) -> dict[str, str]:
     """The headings of parts from a list of them above: 1 right tube; 2 endometrium, curettings."""
-    found = dict.fromkeys(labels, "")
+    heads = dict.fromkeys(labels, "")
     for item in _ITEM.finditer(text):
         label = item["label"].upper()
-        if not found.get(label, "known"):
-            found[label] = item["head"].strip(" ()")
-    return found
+        if not heads.get(label, "known"):
+            heads[label] = item["head"].strip(" ()")
+    return heads
 
 
 def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bool:
@@ -202,10 +202,10 @@ def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bo
     """
     if all(begin.named for begin in begins):
         return True
-    named = [names_place(head) for head in heads]
-    if sum(named) >= _NAME_A_PLACE * len(heads):
+    places = [names_place(head) for head in heads]
+    if sum(places) >= _NAME_A_PLACE * len(heads):
         return True
-    return any(named) and all(
+    return any(places) and all(
         place
         or (
             0 < len(head.split()) <= SHORT_HEAD
@@ -213,7 +213,7 @@ def _are_labels(text: str, begins: Sequence[_Begin], heads: Sequence[str]) -> bo
             and not is_field(head)
             and not NO_SPECIMEN.search(head)
         )
-        for begin, head, place in zip(begins, heads, named, strict=True)
+        for begin, head, place in zip(begins, heads, places, strict=True)
     )
 
 
@@ -311,13 +311,13 @@ def _references(text: str, start: int, end: int, labels: Collection[str]) -> Ite
     the one before (amplified in A; not amplified in B). Numbers of parts are left out: they are no
     findings.
     """
-    named = list(_refers(text, start, end, labels))
-    if not named:
+    references = list(_refers(text, start, end, labels))
+    if not references:
         return
-    leads = named[0].leads
-    cuts = [reference.start if leads else reference.end for reference in named]
+    leads = references[0].leads
+    cuts = [reference.start if leads else reference.end for reference in references]
     cuts = [start, *(cuts[1:] if leads else cuts[:-1]), end]
-    for reference, (first, last) in zip(named, pairwise(cuts), strict=True):
+    for reference, (first, last) in zip(references, pairwise(cuts), strict=True):
         written = tuple(span for span in reference.written if text[slice(*span)].isdigit())
         inside = [(a - first, b - first) for a, b in written]
         for a, b in outside(inside, last - first):

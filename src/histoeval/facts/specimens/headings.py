@@ -56,8 +56,8 @@ SHORT_HEAD = 3
 def headed_parts(text: str) -> tuple[SpecimenText, ...]:
     """Parts by lines or sentences that begin with a site or a procedure."""
     lines = _heads(text, _HEADED, _OVER_LIST)
-    if found := _under_heads(text, lines):
-        return found
+    if parts := _under_heads(text, lines):
+        return parts
     within = _heads(text, _HEADED_SENTENCE)
     if min(within, default=1):
         return ()  # prose, which only comes to a heading later
@@ -93,11 +93,11 @@ def _heads(text: str, *patterns: re.Pattern[str]) -> dict[int, str]:
     }
 
 
-def _whole_head(text: str, found: re.Match[str]) -> str:
+def _whole_head(text: str, match: re.Match[str]) -> str:
     """A heading; one of a line in a checklist that gives the label of a part, with that line."""
-    head = found["head"].strip()
+    head = match["head"].strip()
     if TAG.search(head) and not _is_specimen(head):
-        return head + text[found.end("head") :].split("\n", 1)[0]
+        return head + text[match.end("head") :].split("\n", 1)[0]
     return "" if NO_SPECIMEN.search(head) or is_field(head) else head
 
 

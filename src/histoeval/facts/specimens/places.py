@@ -94,18 +94,18 @@ def _number(written: str) -> str:
     return f"{roman_number(match[1])}{match[2]}"
 
 
-def _same(one: tuple[str, str], other: tuple[str, str]) -> float:
-    if one == other:
+def _same(first: tuple[str, str], second: tuple[str, str]) -> float:
+    if first == second:
         return 1.0
-    if one[0] != other[0]:
+    if first[0] != second[0]:
         return 0.0
-    if one[0] == "word":  # rectum and rectal are forms of one word
-        short = min(len(one[1]), len(other[1]))
+    if first[0] == "word":  # rectum and rectal are forms of one word
+        short = min(len(first[1]), len(second[1]))
         shared = max(_LETTERS, short - _ENDING)
-        return float(short >= shared and one[1][:shared] == other[1][:shared])
-    if one[0] == "site":
-        near = site_closeness(one[1], other[1])
-        return near if near > 0.7 else _SAME_ORGAN * (organ_of(one[1]) == organ_of(other[1]))
+        return float(short >= shared and first[1][:shared] == second[1][:shared])
+    if first[0] == "site":
+        near = site_closeness(first[1], second[1])
+        return near if near > 0.7 else _SAME_ORGAN * (organ_of(first[1]) == organ_of(second[1]))
     return 0.0
 
 

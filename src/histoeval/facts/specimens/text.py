@@ -43,8 +43,8 @@ class SpecimenText:
     @property
     def tag(self) -> str:
         """Its label, or the one that its heading gives in brackets."""
-        found = TAG.search(self.heading)
-        return self.label or (found["tag"].upper() if found else "")
+        match = TAG.search(self.heading)
+        return self.label or (match["tag"].upper() if match else "")
 
     def has(self, place: int) -> bool:
         return any(start <= place < end for start, end in self.spans)
@@ -54,17 +54,17 @@ def superseded(text: str) -> tuple[Span, ...]:
     """Spans that a report itself replaces: a frozen section before the final diagnosis."""
     if not _LATER.search(text):
         return ()
-    return tuple(found.span() for found in _SUPERSEDED.finditer(text))
+    return tuple(match.span() for match in _SUPERSEDED.finditer(text))
 
 
 def outside(spans: Iterable[Span], length: int) -> tuple[Span, ...]:
     """Spans of a text that are left."""
-    found, at = [], 0
+    free, position = [], 0
     for start, end in sorted(spans):
-        if start > at:
-            found.append((at, start))
-        at = max(at, end)
-    return (*found, (at, length)) if at < length else tuple(found)
+        if start > position:
+            free.append((position, start))
+        position = max(position, end)
+    return (*free, (position, length)) if position < length else tuple(free)
 
 
 def meeting(spans: Iterable[Span]) -> Callable[[int, int], bool]:
@@ -85,16 +85,18 @@ def meeting(spans: Iterable[Span]) -> Callable[[int, int], bool]:
 
 def only(report: Report, spans: Sequence[Span]) -> Report:
     """A report with all but some spans blank; what stays keeps its place."""
-    kept = {
-        place: entity
-        for place, whole in enumerate(report.entities)
+    entities = {
+        index: entity
+        for index, whole in enumerate(report.entities)
         if (entity := _within(whole, spans))
     }
-    at = {old: new for new, old in enumerate(kept)}
+    new_index = {old: new for new, old in enumerate(entities)}
     relations = tuple(
-        each.model_copy(update={"head": at[each.head], "tail": at[each.tail]})
-        for each in report.relations
-        if each.head in at and each.tail in at
+        relation.model_copy(
+            update={"head": new_index[relation.head], "tail": new_index[relation.tail]}
+        )
+        for relation in report.relations
+        if relation.head in new_index and relation.tail in new_index
     )
     blank, pieces, end_of_last = _blank(report.text), [], 0
     for start, end in sorted(spans):
@@ -103,7 +105,7 @@ def only(report: Report, spans: Sequence[Span]) -> Report:
             pieces += [blank[end_of_last:first], report.text[first:end]]
             end_of_last = end
     text = "".join([*pieces, blank[end_of_last:]])
-    update = {"text": text, "entities": tuple(kept.values()), "relations": relations}
+    update = {"text": text, "entities": tuple(entities.values()), "relations": relations}
     return report.model_copy(update=update)
 
 

@@ -50,27 +50,27 @@ def feature_names() -> tuple[str, ...]:
 
 
 def extract_features(premise: str, hypothesis: str) -> dict[str, float] | None:
-    one, other = statements(premise), statements(hypothesis)
-    return _features(one, other) if one.is_pathology or other.is_pathology else None
+    given, claimed = statements(premise), statements(hypothesis)
+    return _features(given, claimed) if given.is_pathology or claimed.is_pathology else None
 
 
-def _features(one: Statements, other: Statements) -> dict[str, float]:
+def _features(given: Statements, claimed: Statements) -> dict[str, float]:
     seen = {
-        **of_sides(one, other),
-        **of_grades(one, other),
-        **of_stages(one, other),
-        **of_markers(one, other),
-        **of_diagnoses(one, other),
-        **of_findings(one, other),
-        **of_places(one, other),
-        **of_sizes(one, other),
-        **of_counts(one, other),
-        **of_contrasts(one, other),
-        **of_cues(one, other),
-        **of_scenes(one, other),
+        **of_sides(given, claimed),
+        **of_grades(given, claimed),
+        **of_stages(given, claimed),
+        **of_markers(given, claimed),
+        **of_diagnoses(given, claimed),
+        **of_findings(given, claimed),
+        **of_places(given, claimed),
+        **of_sizes(given, claimed),
+        **of_counts(given, claimed),
+        **of_contrasts(given, claimed),
+        **of_cues(given, claimed),
+        **of_scenes(given, claimed),
     }
     values = {name: float(value) for name, value in seen.items()}
-    return values | _sure(values, one, other)
+    return values | _sure(values, given, claimed)
 
 
 def opposes(features: Mapping[str, float]) -> bool:
@@ -78,7 +78,7 @@ def opposes(features: Mapping[str, float]) -> bool:
     return any(features[name] for name in _OPPOSED)
 
 
-def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[str, float]:
+def _sure(seen: dict[str, float], given: Statements, claimed: Statements) -> dict[str, float]:
     """Features that leave little doubt: one thing in both texts, and nothing else against it."""
 
     def any_of(names: Iterable[str]) -> bool:
@@ -87,15 +87,15 @@ def _sure(seen: dict[str, float], one: Statements, other: Statements) -> dict[st
     against, same, apart = any_of(_OPPOSED), any_of(_SAME), any_of(_ELSEWHERE)
     certain = not seen["doubt_one"] and not apart
     plain = not any_of(_NOT_PLAIN)
-    named = (seen["bare_same"] and one.bare) or seen["bare_kind"]
-    named = named and seen["bare_all"] and plain and not one.labels
-    named = named and (seen["site_whole"] or not other.sites)
-    finer = seen["bare_parent"] and one.bare and plain
+    is_named = (seen["bare_same"] and given.bare) or seen["bare_kind"]
+    is_named = is_named and seen["bare_all"] and plain and not given.labels
+    is_named = is_named and (seen["site_whole"] or not claimed.sites)
+    finer = seen["bare_parent"] and given.bare and plain
     part = seen["grade_component"] and not seen["side_opposite"]
     opened = any_of(_NEW) or finer
     return {
         "sure_same": float(
-            bool(seen["only_side_free"]) or (bool(same or named) and not against and certain)
+            bool(seen["only_side_free"]) or (bool(same or is_named) and not against and certain)
         ),
         "sure_other": float(
             any_of(("only_side_held", "both_sides_free"))
@@ -133,10 +133,10 @@ def of_places(one: Statements, other: Statements) -> dict[str, float]:
     }
 
 
-def _has_rivals(site: str, known: frozenset[str]) -> bool:
+def _has_rivals(site: str, sites_named: frozenset[str]) -> bool:
     """True if any known site is of the same level, region or organ: an arm contains bones."""
     loose = system_of(site) in _REGIONS
-    return any((system_of(id_) in _REGIONS) == loose for id_ in known)
+    return any((system_of(id_) in _REGIONS) == loose for id_ in sites_named)
 
 
 def is_apart(one: Statements, other: Statements) -> bool:
@@ -158,15 +158,15 @@ _REPAIR = frozenset(
 
 
 def of_markers(one: Statements, other: Statements) -> dict[str, float]:
-    known: dict[str, list[results.Result | None]] = {}
+    results_of: dict[str, list[results.Result | None]] = {}
     for marker, result in one.markers:
-        known.setdefault(marker, []).append(result)
+        results_of.setdefault(marker, []).append(result)
     same = opposite = new = 0
     for marker, result in other.markers:
-        if marker not in known:
-            new |= not (marker in _REPAIR and known.keys() & _REPAIR)
+        if marker not in results_of:
+            new |= not (marker in _REPAIR and results_of.keys() & _REPAIR)
             continue
-        near = [results.agreement(a, result) for a in known[marker] if a and result]
+        near = [results.agreement(a, result) for a in results_of[marker] if a and result]
         same |= bool(near) and max(near) >= _RESULTS_SAME
         opposite |= bool(near) and max(near) < _RESULTS_OTHER
     return {"marker_same": same, "marker_opposite": opposite, "marker_new": new}
@@ -177,16 +177,16 @@ def of_sizes(one: Statements, other: Statements) -> dict[str, float]:
 
     What is measured at a site that the premise does not have is another thing.
     """
-    found = compared(one.quantities, other.quantities)
+    fits = compared(one.quantities, other.quantities)
     apart = is_apart(one, other)
-    opposed = Fits.OTHER in found and Fits.SAME not in found
+    opposed = Fits.OTHER in fits and Fits.SAME not in fits
     return {
-        "size_same": Fits.SAME in found and Fits.OTHER not in found and not apart,
-        "size_some": Fits.SAME in found and Fits.OTHER in found,
+        "size_same": Fits.SAME in fits and Fits.OTHER not in fits and not apart,
+        "size_some": Fits.SAME in fits and Fits.OTHER in fits,
         "size_other": opposed and not apart,
         "size_apart": opposed and apart,
-        "size_open": found == {Fits.OPEN} and bool(one.quantities),
-        "size_new": found == {Fits.OPEN} and not one.quantities,
+        "size_open": fits == {Fits.OPEN} and bool(one.quantities),
+        "size_new": fits == {Fits.OPEN} and not one.quantities,
     }
 
 
@@ -238,16 +238,16 @@ def _invades(cues: Mapping[str, bool]) -> bool:
 
 def of_scenes(one: Statements, other: Statements) -> dict[str, float]:
     """Examinations of both texts: the same, or a biopsy and the resection."""
-    found = {}
+    features = {}
     for name, first, second in scenes():
         premise = bool(first.search(one.text)), bool(second.search(one.text))
         hypothesis = bool(first.search(other.text)), bool(second.search(other.text))
         apart = {premise, hypothesis} == {(True, False), (False, True)}
-        found[f"scene_{name}"] = float(apart)
+        features[f"scene_{name}"] = float(apart)
     if one.has("denied"):
-        found["scene_component"] = 0.0
+        features["scene_component"] = 0.0
     kinds = [{label.split()[0] for label in text.labels} for text in (one, other)]
-    return found | {
+    return features | {
         "label_other": bool(kinds[0] & kinds[1]) and not one.labels & other.labels,
         "known_thing": other.has_word("forms", "definite"),
         "heading": other.has_word("forms", "heading"),
@@ -288,7 +288,7 @@ def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
     related = out["same"] or out["kind"]
     out["other"] = float(out["other"] and not related and not out["parent"])
     new = bool(other.diagnoses) and not one.diagnoses
-    named = {f"diagnosis_{name}": value for name, value in out.items()}
+    features = {f"diagnosis_{name}": value for name, value in out.items()}
     sure = other.bare and not one.has("doubt")
     bare = {f"bare_{name}": sure and out[name] for name in ("same", "kind", "parent", "other")}
     within = all(
@@ -296,7 +296,7 @@ def of_diagnoses(one: Statements, other: Statements) -> dict[str, float]:
         for b, _ in other.diagnoses
     )
     bare |= {"bare_new": other.bare and new, "bare_all": sure and within and not new}
-    return named | bare | {"diagnosis_new": float(new)}
+    return features | bare | {"diagnosis_new": float(new)}
 
 
 def of_findings(one: Statements, other: Statements) -> dict[str, float]:
@@ -318,19 +318,19 @@ Sides = frozenset[tuple[Side, str | None]]
 
 
 def of_sides(one: Statements, other: Statements) -> dict[str, float]:
-    known = _known(one)
-    claimed = _claimed(other, known)
-    known_sides = {side for side, _ in known}
+    sides = _known(one)
+    claimed = _claimed(other, sides)
+    known_sides = {side for side, _ in sides}
     is_both = Side.BILATERAL in known_sides or {Side.LEFT, Side.RIGHT} <= known_sides
     same = opposite = new = unlike = two = False
     for side, organ in claimed:
-        rivals = {s for s, o in known if o is None or organ is None or contains(o, organ)}
+        rivals = {s for s, o in sides if o is None or organ is None or contains(o, organ)}
         both = {Side.LEFT, Side.RIGHT} <= rivals
         two |= both
         same |= not both and (side in rivals or Side.BILATERAL in rivals)
         opposite |= bool(rivals) and side not in rivals and Side.BILATERAL not in rivals
-        new |= not known
-        unlike |= bool(known) and not rivals
+        new |= not sides
+        unlike |= bool(sides) and not rivals
     return {
         "side_same": same,
         "side_new": new,
@@ -338,19 +338,19 @@ def of_sides(one: Statements, other: Statements) -> dict[str, float]:
         "side_two": two,
         "side_both": is_both and Side.BILATERAL in {side for side, _ in claimed},
         "side_unsided": bool(claimed) and one.has_word("sides", "unsided"),
-        **_opposed(one, other, known, opposite=opposite),
+        **_opposed(one, other, sides, opposite=opposite),
     }
 
 
 def _opposed(
-    one: Statements, other: Statements, known: Sides, *, opposite: bool
+    given: Statements, claimed: Statements, sides: Sides, *, opposite: bool
 ) -> dict[str, float]:
     """The other side: of the known lesion, or of a part that the premise does not have."""
-    shared = {id_ for id_, _ in one.diagnoses} & {id_ for id_, _ in other.diagnoses}
-    of_lesion = bool(shared) or other.has("lesion")
-    only, free = one.has("confined"), other.has("denied")
-    heading = other.has_word("forms", "heading")
-    definite = other.has_word("forms", "definite") and not heading
+    shared = {id_ for id_, _ in given.diagnoses} & {id_ for id_, _ in claimed.diagnoses}
+    of_lesion = bool(shared) or claimed.has("lesion")
+    only, free = given.has("confined"), claimed.has("denied")
+    heading = claimed.has_word("forms", "heading")
+    definite = claimed.has_word("forms", "definite") and not heading
     return {
         "side_opposite": opposite and of_lesion,
         "side_elsewhere": opposite and not of_lesion,
@@ -358,12 +358,12 @@ def _opposed(
         "side_heading": opposite and heading,
         "side_sole": opposite
         and not free
-        and (one.has_word("forms", "sole") or other.has_word("forms", "sole")),
-        "side_another": opposite and other.has_word("forms", "another"),
+        and (given.has_word("forms", "sole") or claimed.has_word("forms", "sole")),
+        "side_another": opposite and claimed.has_word("forms", "another"),
         "only_side_free": opposite and only and free,
         "only_side_held": opposite and only and not free,
-        "both_sides_free": {side for side, _ in known} == {Side.BILATERAL}
-        and bool(other.sides)
+        "both_sides_free": {side for side, _ in sides} == {Side.BILATERAL}
+        and bool(claimed.sides)
         and free,
     }
 

@@ -90,22 +90,22 @@ def _has(text: str, cue: str) -> bool:
 @lru_cache(maxsize=1 << 9)  # of the few reports of a block
 def statements(text: str) -> Statements:
     text = text[:_MAX_CHARS]
-    low = text.lower()
+    lowered = text.lower()
     clauses = [part.strip() for part in _CLAUSES.split(text) if part and part.strip()]
     whole = [part.strip() for part in re.split(r"[.;\n](?=\s|$)", text) if part.strip()]
-    named = find_diagnoses(text)
+    diagnoses = find_diagnoses(text)
     left = text
-    for match in sorted((*named, *find_sites(text)), key=lambda match: -match.start):
+    for match in sorted((*diagnoses, *find_sites(text)), key=lambda match: -match.start):
         left = left[: match.start] + " " + left[match.end :]
-    known = PAIRS.ids("reading", "stop_words") | PAIRS.ids("reading", "plain_words")
+    common_words = PAIRS.ids("reading", "stop_words") | PAIRS.ids("reading", "plain_words")
     staged = stages.read_stage(text)
     involved = {staged.n[0] != "0"} if staged and staged.n and staged.n[0] != "x" else set[bool]()
     involved |= {
         node.options == {"involved"} for node in read_nodes(text) if len(node.options) == 1
     }
     return Statements(
-        text=low,
-        words=frozenset(_WORD.findall(low)) - PAIRS.ids("reading", "stop_words"),
+        text=lowered,
+        words=frozenset(_WORD.findall(lowered)) - PAIRS.ids("reading", "stop_words"),
         sides=frozenset(_sides(clauses, whole)),
         grades=tuple(
             (grade, denies(part))
@@ -127,12 +127,12 @@ def statements(text: str) -> Statements:
         sites=frozenset(match.id for match in (*find_sites(text), *find_operated(text))),
         quantities=quantities(text),
         counts=counts(text),
-        labels=frozenset(_labels(low)),
-        places=frozenset(_words("places").findall(low)),
-        contrasts=contrasts_in(low),
-        bare=bool(named) and set(_WORD.findall(left.lower())) <= known,
+        labels=frozenset(_labels(lowered)),
+        places=frozenset(_words("places").findall(lowered)),
+        contrasts=contrasts_in(lowered),
+        bare=bool(diagnoses) and set(_WORD.findall(left.lower())) <= common_words,
         nodes=involved.pop() if len(involved) == 1 else None,
-        components=frozenset(_words("components").findall(low)),
+        components=frozenset(_words("components").findall(lowered)),
     )
 
 
@@ -147,11 +147,11 @@ def _words(name: str) -> re.Pattern[str]:
     return re.compile(forms[name])
 
 
-def _labels(low: str) -> Iterator[str]:
+def _labels(lowered: str) -> Iterator[str]:
     """Parts by their names, and places by the clock or by how far in they lie."""
-    yield from (" ".join(found) for found in _words("numbered").findall(low))
-    for found in _AT.finditer(low):
-        yield f"clock {found['clock']}" if found["clock"] else f"at {found['deep']}"
+    yield from (" ".join(match) for match in _words("numbered").findall(lowered))
+    for match in _AT.finditer(lowered):
+        yield f"clock {match['clock']}" if match["clock"] else f"at {match['deep']}"
 
 
 def _organs(text: str) -> Iterator[str]:
@@ -172,16 +172,16 @@ def _markers(whole: Iterable[str]) -> Iterator[tuple[str, marker_results.Result 
     """Markers with their results; one without a result has that of the list it stands in."""
     for sentence in whole:
         pieces = [piece for piece in _LISTED.split(sentence) if piece and piece.strip()]
-        named = [find_markers(piece) for piece in pieces]
+        markers = [find_markers(piece) for piece in pieces]
         read = [
             marker_results.read_result(piece, marks[0]) if marks else None
-            for piece, marks in zip(pieces, named, strict=True)
+            for piece, marks in zip(pieces, markers, strict=True)
         ]
         led = _LEADS.search(sentence.lower()) is not None
-        for place, marks in enumerate(named):
-            own = read[place]
+        for index, marks in enumerate(markers):
+            own = read[index]
             if own is None:
-                near = reversed(read[:place]) if led else iter(read[place:])
+                near = reversed(read[:index]) if led else iter(read[index:])
                 own = next((result for result in near if result), None)
             yield from ((marker, own) for marker in marks)
 

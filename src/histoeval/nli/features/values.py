@@ -57,7 +57,7 @@ def of_grades(one: Statements, other: Statements) -> dict[str, float]:
 
 
 def _fits(
-    given: ImpliedGrades, claimed: ImpliedGrades, one: Statements, other: Statements
+    given: ImpliedGrades, claimed: ImpliedGrades, premise: Statements, hypothesis: Statements
 ) -> Fits | None:
     if claimed.gleason and given.group and not given.gleason:
         return (
@@ -69,9 +69,9 @@ def _fits(
         return _sets(given.group, claimed.group)
     if given.number and claimed.number and (given.worked or claimed.worked):
         return _sets(given.number, claimed.number)
-    if (has_tiers(one.text) or has_tiers(other.text)) and given.number and claimed.tier:
+    if (has_tiers(premise.text) or has_tiers(hypothesis.text)) and given.number and claimed.tier:
         return _sets(frozenset(_TIER[each] for each in given.number), claimed.tier)
-    if has_tiers(one.text) and given.tier and claimed.number and not given.number:
+    if has_tiers(premise.text) and given.tier and claimed.number and not given.number:
         fits = _sets(given.tier, frozenset(_TIER[each] for each in claimed.number))
         return Fits.OPEN if fits is Fits.SAME else fits
     return None
@@ -88,9 +88,9 @@ _GENERAL = frozenset({"region"})  # places that may be meant where others are na
 
 
 def of_counts(one: Statements, other: Statements) -> dict[str, float]:
-    found = {_answered(one.counts, claimed) for claimed in other.counts} | _shares(one, other)
-    if found and other.labels - one.labels:
-        found = {Fits.OPEN}
+    fits = {_answered(one.counts, claimed) for claimed in other.counts} | _shares(one, other)
+    if fits and other.labels - one.labels:
+        fits = {Fits.OPEN}
     single, several = (
         [COUNTS.has(text.text, "words", name) for text in (one, other)]
         for name in ("single_any", "several")
@@ -98,9 +98,9 @@ def of_counts(one: Statements, other: Statements) -> dict[str, float]:
     many = any(c.total and c.total[0] > 1 and c.noun != "node" for c in one.counts)
     more = any(c.total and c.total[0] > 1 for c in other.counts)
     return {
-        "count_same": Fits.SAME in found and Fits.OTHER not in found,
-        "count_other": Fits.OTHER in found and Fits.SAME not in found,
-        "count_open": found == {Fits.OPEN} and bool(one.counts),
+        "count_same": Fits.SAME in fits and Fits.OTHER not in fits,
+        "count_other": Fits.OTHER in fits and Fits.SAME not in fits,
+        "count_open": fits == {Fits.OPEN} and bool(one.counts),
         "count_single": single[1] and not single[0] and (many or several[0]),
         "count_several": single[0] and (several[1] or more),
     }
@@ -161,17 +161,20 @@ def _fit_range(given: Sequence[Range], claimed: Range) -> Fits:
     return Fits.OPEN
 
 
-def _shares(one: Statements, other: Statements) -> set[Fits]:
-    found: set[Fits] = set()
-    for count in one.counts:
-        if not (count.part and count.total and count.total[0]) or count.noun[:5] not in other.text:
+def _shares(premise: Statements, hypothesis: Statements) -> set[Fits]:
+    fits: set[Fits] = set()
+    for count in premise.counts:
+        if (
+            not (count.part and count.total and count.total[0])
+            or count.noun[:5] not in hypothesis.text
+        ):
             continue
         share = 100 * count.part[0] / count.total[0]
-        for claimed in other.quantities:
+        for claimed in hypothesis.quantities:
             if claimed.kind == "share":
                 inside = claimed.low - _NEAR <= share <= claimed.high + _NEAR
-                found.add(Fits.SAME if inside else Fits.OTHER)
-    return found
+                fits.add(Fits.SAME if inside else Fits.OTHER)
+    return fits
 
 
 _AXES = ("t", "n", "m", "group")
@@ -179,15 +182,15 @@ _UNKNOWN = ("x", "+")
 
 
 def of_stages(one: Statements, other: Statements) -> dict[str, float]:
-    found = {_compared(a, b, one) for a, b in product(one.stages, other.stages)} - {None}
+    fits = {_compared(a, b, one) for a, b in product(one.stages, other.stages)} - {None}
     worked = _worked(one, other)
     both = None not in (one.nodes, other.nodes)
     return {
-        "stage_same": Fits.SAME in found and Fits.OTHER not in found,
-        "stage_other": Fits.OTHER in found and Fits.SAME not in found,
-        "stage_finer": found == {Fits.OPEN},
-        "stage_new": bool(other.stages) and not found and not worked,
-        "stage_axis": bool(other.stages) and bool(one.stages) and not found and not worked,
+        "stage_same": Fits.SAME in fits and Fits.OTHER not in fits,
+        "stage_other": Fits.OTHER in fits and Fits.SAME not in fits,
+        "stage_finer": fits == {Fits.OPEN},
+        "stage_new": bool(other.stages) and not fits and not worked,
+        "stage_axis": bool(other.stages) and bool(one.stages) and not fits and not worked,
         "stage_worked_same": worked == {Fits.SAME},
         "stage_worked_other": Fits.OTHER in worked,
         "stage_worked_open": worked == {Fits.OPEN},
@@ -228,36 +231,36 @@ def _axis(given: str, claimed: str, *, at_least: bool) -> Fits:
 
 def _group(given: str, claimed: str) -> Fits:
     """Roman numerals begin alike without being alike: I, II, III."""
-    numbers = [re.match(r"[IV]+|\d|[a-z]+", each) for each in (given, claimed)]
-    first, second = (found.group() if found else "" for found in numbers)
+    numbers = [re.match(r"[IV]+|\d|[a-z]+", group) for group in (given, claimed)]
+    first, second = (match.group() if match else "" for match in numbers)
     if first != second:
         return Fits.OTHER
     return Fits.SAME if len(given) > len(claimed) else Fits.OPEN
 
 
-def _worked(one: Statements, other: Statements) -> set[Fits]:
+def _worked(premise: Statements, hypothesis: Statements) -> set[Fits]:
     """A stage of the hypothesis against sizes, counts and words of the premise; and the reverse."""
-    if not (one.stages or other.stages):
+    if not (premise.stages or hypothesis.stages):
         return set()
-    organ = organ_at(one.text)
-    organ = organ_at(other.text) if organ is None else organ
+    organ = organ_at(premise.text)
+    organ = organ_at(hypothesis.text) if organ is None else organ
     if organ is None:
         return set()
-    found: set[Fits] = set()
-    given, claimed = worked_out(one.text, organ), worked_out(other.text, organ)
-    for stage in other.stages:
+    fits: set[Fits] = set()
+    given, claimed = worked_out(premise.text, organ), worked_out(hypothesis.text, organ)
+    for stage in hypothesis.stages:
         for known, value in ((given.tumour, stage.t), (given.nodes, stage.n)):
             if known and value and value[0] not in _UNKNOWN:
-                higher = rank(value) > max(map(rank, known)) and is_least_stage(one.text)
-                found.add(
+                higher = rank(value) > max(map(rank, known)) and is_least_stage(premise.text)
+                fits.add(
                     Fits.SAME if _fits_stage(known, value) else Fits.OPEN if higher else Fits.OTHER
                 )
-    for stage in one.stages:
+    for stage in premise.stages:
         for known, value in ((claimed.tumour, stage.t), (claimed.nodes, stage.n)):
-            if known and value and value[0] not in _UNKNOWN and not other.stages:
-                found.add(Fits.OPEN if _fits_stage(known, value) else Fits.OTHER)
-    return found
+            if known and value and value[0] not in _UNKNOWN and not hypothesis.stages:
+                fits.add(Fits.OPEN if _fits_stage(known, value) else Fits.OTHER)
+    return fits
 
 
-def _fits_stage(known: frozenset[str], value: str) -> bool:
-    return any(each.startswith(value) or value.startswith(each) for each in known)
+def _fits_stage(categories: frozenset[str], value: str) -> bool:
+    return any(category.startswith(value) or value.startswith(category) for category in categories)

@@ -172,25 +172,35 @@ def amount_conflicts(
     Amounts of the same thing go together first, and those that are in the same order.
     """
     for kind in ("length", "percent", "share", "rate"):
-        here, there = ([v for v in every if v.axis == kind] for every in (ones, others))
-        left = [one for one in here if not any(_same(one, other) for other in there)]
-        right = [other for other in there if not any(_same(one, other) for one in here)]
-        for one in left:
-            named = [other for other in right if one.options == other.options]
-            if named:
-                right.remove(named[0])
-                if severity := amount_severity(one, named[0]):
-                    yield one, named[0], severity
+        first_values, second_values = (
+            [v for v in every if v.axis == kind] for every in (ones, others)
+        )
+        left = [
+            first
+            for first in first_values
+            if not any(_same(first, second) for second in second_values)
+        ]
+        right = [
+            second
+            for second in second_values
+            if not any(_same(first, second) for first in first_values)
+        ]
+        for first in left:
+            of_same_options = [second for second in right if first.options == second.options]
+            if of_same_options:
+                right.remove(of_same_options[0])
+                if severity := amount_severity(first, of_same_options[0]):
+                    yield first, of_same_options[0], severity
 
 
-def _same(one: StatedValue, other: StatedValue) -> bool:
+def _same(first: StatedValue, second: StatedValue) -> bool:
     """True if two amounts are the same but for rounding, which crosses no sharp limit."""
-    if one.total is not None and other.total is not None and one.low == other.low == 0:
+    if first.total is not None and second.total is not None and first.low == second.low == 0:
         return True
-    if one.low <= other.high and other.low <= one.high:
+    if first.low <= second.high and second.low <= first.high:
         return True
-    near, far = sorted((abs(one.low), abs(other.low)))
-    amount = _amount(one)
+    near, far = sorted((abs(first.low), abs(second.low)))
+    amount = _amount(first)
     is_rounded = far - near <= 0.05 * far
     return is_rounded and not (amount.least <= 1 and any(_crossed(amount, near, far)))
 

@@ -64,62 +64,64 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 @lru_cache(maxsize=1 << 13)
 def counts(text: str) -> tuple[CountRange, ...]:
-    low = text.lower()
-    known = _patterns()
-    low = in_digits(known["one"].sub("1", _NONE.sub("0", low)))
-    if not any(map(str.isdigit, low)):
+    lowered = text.lower()
+    patterns = _patterns()
+    lowered = in_digits(patterns["one"].sub("1", _NONE.sub("0", lowered)))
+    if not any(map(str.isdigit, lowered)):
         return ()
-    low = known["noise"].sub(" ", low)
-    about_nodes = COUNTS.has(low, "words", "nodal")
+    lowered = patterns["noise"].sub(" ", lowered)
+    about_nodes = COUNTS.has(lowered, "words", "nodal")
     return tuple(
         count
-        for part in _SENTENCES.split(low)
+        for part in _SENTENCES.split(lowered)
         if part
-        for count in _of_sentence(part, known, about_nodes)
+        for count in _of_sentence(part, patterns, about_nodes)
     )
 
 
 def _of_sentence(
-    text: str, known: dict[str, re.Pattern[str]], about_nodes: bool
+    text: str, patterns: dict[str, re.Pattern[str]], about_nodes: bool
 ) -> Iterator[CountRange]:
     taken: list[tuple[int, int]] = []
     for name in ("of", "slash", "of_which", "of_them", "plain", "after"):
-        for found in known[name].finditer(text):
-            if any(start < found.end() and found.start() < end for start, end in taken):
+        for match in patterns[name].finditer(text):
+            if any(start < match.end() and match.start() < end for start, end in taken):
                 continue
-            before = max((end for _, end in taken if end <= found.start()), default=0)
-            if count := _read(found, text[before : found.end()], text, about_nodes):
-                taken.append(found.span())
+            before = max((end for _, end in taken if end <= match.start()), default=0)
+            if count := _read(match, text[before : match.end()], text, about_nodes):
+                taken.append(match.span())
                 yield count
 
 
-def _read(found: re.Match[str], near: str, text: str, about_nodes: bool) -> CountRange | None:
-    got = found.groupdict()
+def _read(match: re.Match[str], near: str, text: str, about_nodes: bool) -> CountRange | None:
+    got = match.groupdict()
     noun = next((name for name in COUNTS.entry("nouns") if got.get(name)), None)
     if noun is None:
         noun = "node" if about_nodes else "core" if re.search(r"\bcores?\b", text) else None
     if noun is None:
         return None
-    near += re.split(r"[,\d]", text[found.end() : found.end() + 30])[0]
-    where = frozenset(f"{row}:{m.group()}" for row, place in _rows() for m in place.finditer(near))
+    near += re.split(r"[,\d]", text[match.end() : match.end() + 30])[0]
+    where = frozenset(
+        f"{row}:{m.group()}" for row, pattern in _rows() for m in pattern.finditer(near)
+    )
     if "number" in got:
-        return _alone(found, noun, where, text)
+        return _alone(match, noun, where, text)
     part, total = float(got["part"]), float(got["total"])
     if part > total:
         return None
-    if _FREE.match(text[found.end() :]):
+    if _FREE.match(text[match.end() :]):
         part = total - part
     return CountRange(noun, (part, part), (total, total), where)
 
 
-def _alone(found: re.Match[str], noun: str, where: frozenset[str], text: str) -> CountRange:
-    value = _range(text[: found.start("number")], float(found["number"]))
-    near = found.group() + " " + re.split(r"\d", text[found.end() : found.end() + 60])[0]
-    if found.start("number") > found.start():
-        near = text[max(0, found.start() - 15) : found.end()]
+def _alone(match: re.Match[str], noun: str, where: frozenset[str], text: str) -> CountRange:
+    value = _range(text[: match.start("number")], float(match["number"]))
+    near = match.group() + " " + re.split(r"\d", text[match.end() : match.end() + 60])[0]
+    if match.start("number") > match.start():
+        near = text[max(0, match.start() - 15) : match.end()]
         if COUNTS.has(near, "words", "held") and not re.search(r"\bun", near):
             return CountRange(noun, value, None, where)
-    if re.search(r"\buninvolved\b", found.group()) or COUNTS.has(near, "words", "free"):
+    if re.search(r"\buninvolved\b", match.group()) or COUNTS.has(near, "words", "free"):
         if re.search(r"\b(?:all|every|each)\b", text):
             return CountRange(noun, (0.0, 0.0), value, where)
         return CountRange(noun, None, None, where, value)

@@ -109,11 +109,11 @@ def _closeness(a: Grade, b: Grade) -> float:
     return close if a.about == b.about or None in (a.about, b.about) else 0.5 * close
 
 
-def _value_beside(grade: Grade, other: Grade) -> float:
+def _value_beside(grade: Grade, beside: Grade) -> float:
     """The value of a grade; if its scheme is not known and the other's is, in that scheme."""
-    if grade.scheme != _ANY_TUMOR or grade.of or other.scheme in ("tier", "SIL"):
+    if grade.scheme != _ANY_TUMOR or grade.of or beside.scheme in ("tier", "SIL"):
         return grade.value
-    return _value(grade.level, other.of)
+    return _value(grade.level, beside.of)
 
 
 def _value(level: float, of: int | None) -> float:
@@ -201,8 +201,8 @@ def read_grade(phrase: str) -> Grade | None:
         return None
     if gleason := _read_gleason(text):
         return gleason
-    named = _system_pattern().search(text)
-    system = _systems()[_spaced(named["name"])] if named else _NO_SYSTEM
+    system_match = _system_pattern().search(text)
+    system = _systems()[_spaced(system_match["name"])] if system_match else _NO_SYSTEM
     if system.name in _WITH_NUCLEI:
         return _read_whole(text, system)
     pattern, names = _parts()
@@ -229,14 +229,14 @@ def _read_part(part: str, text: str) -> Grade | None:
 
 def _read_sum(text: str, system: _System) -> Grade | None:
     """A grade given by a total of points: 7/9 is Nottingham grade 2."""
-    if not (found := _SUM.search(text)):
+    if not (match := _SUM.search(text)):
         return None
-    most = int(found["most"])
+    most = int(match["most"])
     summed = [s for s in _systems().values() if s.sums and s.sums[-1] == most]
     owner = system if system.sums and system.sums[-1] == most else summed[0]
     if most == _ALLRED and owner is not system:
         return None
-    return _grade(owner, _rank_of_sum(int(found["sum"]), owner), len(owner.sums))
+    return _grade(owner, _rank_of_sum(int(match["sum"]), owner), len(owner.sums))
 
 
 def _rank_of_sum(total: int, system: _System) -> float:
@@ -246,13 +246,13 @@ def _rank_of_sum(total: int, system: _System) -> float:
 def _read_ranks(text: str, system: _System) -> Grade | None:
     if "stage" in text and "grade" not in text:
         return None
-    found = _AFTER_GRADE.search(text)
-    if found is None and system is not _NO_SYSTEM:
-        found = _name_and_rank().search(text)
-    found = found or _WHOLE.fullmatch(text)
-    if found is None:
+    match = _AFTER_GRADE.search(text)
+    if match is None and system is not _NO_SYSTEM:
+        match = _name_and_rank().search(text)
+    match = match or _WHOLE.fullmatch(text)
+    if match is None:
         return None
-    groups = {name.removeprefix("g_"): got for name, got in found.groupdict().items() if got}
+    groups = {name.removeprefix("g_"): got for name, got in match.groupdict().items() if got}
     if "sub" in groups and system.name == "FIGO":
         return None  # a stage
     level, of = _level(groups)
@@ -278,9 +278,9 @@ def _level(groups: dict[str, str]) -> tuple[float, int | None]:
 def _read_words(text: str) -> Grade | None:
     pattern, words, whole = _words()
     if (row := whole.get(_spaced(text.strip(" .:;,")))) is None:
-        if not (found := pattern.search(text)):
+        if not (match := pattern.search(text)):
             return None
-        row = words[_spaced(found.group())]
+        row = words[_spaced(match.group())]
     level, scheme = float(row["level"]), row["scheme"]
     shown = f"{scheme} {level:g}"
     value = _value(level, row["of"])
@@ -309,17 +309,17 @@ def _read_gleason(text: str) -> Grade | None:
         total = str(int(patterns[1]) + int(patterns[2]))
         group = groups["scores"].get(score) or groups["sums"].get(total, 1)
         return _gleason(f"Gleason {score}", float(group))
-    if found := _GROUP.search(text):
-        group = rank_number(found["a"])
+    if match := _GROUP.search(text):
+        group = rank_number(match["a"])
         return _gleason(f"Gleason group {group}", float(group)) if group <= 5 else None
-    if not (found := _GLEASON_SUM.search(text)):
+    if not (match := _GLEASON_SUM.search(text)):
         return None
-    if int(found["sum"]) <= 5 and ("pattern" in text or "grade" in text):
-        level = float(found["sum"])
+    if int(match["sum"]) <= 5 and ("pattern" in text or "grade" in text):
+        level = float(match["sum"])
         return Grade(
             "Gleason", _value(level, 5), f"Gleason pattern {level:g}", level, 5, part="pattern"
         )
-    return _gleason(f"Gleason {found['sum']}", float(groups["sums"].get(found["sum"], 1)))
+    return _gleason(f"Gleason {match['sum']}", float(groups["sums"].get(match["sum"], 1)))
 
 
 def _gleason(text: str, group: float) -> Grade:
@@ -369,10 +369,10 @@ class GradePhrase(NamedTuple):
 
 def find_grades(text: str) -> Iterator[GradePhrase]:
     """The grades that a text gives, that of three scores first; denied ones are among them."""
-    if found := _SCORES.search(text):
-        total = sum(int(each) for each in found.groups())
+    if match := _SCORES.search(text):
+        total = sum(int(score) for score in match.groups())
         if grade := read_grade(f"Nottingham {total}/9"):
-            yield GradePhrase(grade, *found.span(), summed=True)
-    for found in _PHRASE.finditer(text):
-        if grade := read_grade(_OF_GROUP.sub("group ", found.group())):
-            yield GradePhrase(grade, *found.span())
+            yield GradePhrase(grade, *match.span(), summed=True)
+    for match in _PHRASE.finditer(text):
+        if grade := read_grade(_OF_GROUP.sub("group ", match.group())):
+            yield GradePhrase(grade, *match.span())

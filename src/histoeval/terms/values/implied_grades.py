@@ -43,7 +43,7 @@ def graded(low: str) -> ImpliedGrades:
         inferred = [*_by_scores(low), *_by_amounts(low), *fixed]
     worked = frozenset([max(inferred)] if inferred else [])  # of those that follow, the highest
     patterns = _GRADES.pattern("gleason", "sum").findall(low) if "gleason" in low else ()
-    sums = frozenset("+".join(found) for found in patterns)
+    sums = frozenset("+".join(scores) for scores in patterns)
     tier = frozenset(name for name in ("low", "high") if _GRADES.has(low, "stated", name))
     return ImpliedGrades(stated or worked, frozenset(_groups(low)), tier, sums, bool(worked))
 
@@ -64,50 +64,50 @@ def is_of_part(low: str) -> bool:
     return _GRADES.has(low, "stated", "of_part")
 
 
-def _stated(low: str) -> Iterator[str]:
-    for match in _GRADES.pattern("stated", "number").finditer(low):
+def _stated(lowered: str) -> Iterator[str]:
+    for match in _GRADES.pattern("stated", "number").finditer(lowered):
         yield str(rank_number(next(filter(None, match.groups()))))
     for value, name in enumerate(("one", "two", "three"), start=1):
-        if _GRADES.pattern("stated", name).search(low):
+        if _GRADES.pattern("stated", name).search(lowered):
             yield str(value)
 
 
-def _groups(low: str) -> Iterator[str]:
+def _groups(lowered: str) -> Iterator[str]:
     """Grade groups of the prostate, stated or made up of the patterns."""
-    for match in _GRADES.pattern("gleason", "group").finditer(low):
+    for match in _GRADES.pattern("gleason", "group").finditer(lowered):
         yield next(filter(None, match.groups()))
-    if "gleason" not in low:
+    if "gleason" not in lowered:
         return
-    for first, second in _GRADES.pattern("gleason", "sum").findall(low):
+    for first, second in _GRADES.pattern("gleason", "sum").findall(lowered):
         both = int(first), int(second)
         yield _GROUPS.get(both) or ("4" if sum(both) == 8 else "5")
-    for match in _GRADES.pattern("gleason", "score").finditer(low):
+    for match in _GRADES.pattern("gleason", "score").finditer(lowered):
         yield from _OF_SUM[int(next(filter(None, match.groups())))]
 
 
-def _by_scores(low: str) -> Iterator[str]:
-    if total := _GRADES.pattern("scores", "total_of_nine").search(low):
+def _by_scores(lowered: str) -> Iterator[str]:
+    if total := _GRADES.pattern("scores", "total_of_nine").search(lowered):
         yield _row(_NOTTINGHAM, float(next(filter(None, total.groups()))))
         return
     for names, rows in (
         (("differentiation", "mitoses", "necrosis"), _SARCOMA),
         (("tubules", "nuclei", "mitoses"), _NOTTINGHAM),
     ):
-        scores = [_GRADES.pattern("scores", name).search(low) for name in names]
+        scores = [_GRADES.pattern("scores", name).search(lowered) for name in names]
         if all(scores):
             yield _row(rows, float(sum(int(score[1]) for score in scores if score)))
             return
 
 
-def _by_amounts(low: str) -> Iterator[str]:
+def _by_amounts(lowered: str) -> Iterator[str]:
     for kind in ("share", "rate"):
         for of, row in _rows(kind):
-            if not of.search(low):
+            if not of.search(lowered):
                 continue
-            for quantity in quantities(low):
+            for quantity in quantities(lowered):
                 total = quantity.low + quantity.high
                 is_of = quantity.kind == kind and (quantity.subject or "mitoses") == row["subject"]
-                if is_of and math.isfinite(total) and "at least" not in low:
+                if is_of and math.isfinite(total) and "at least" not in lowered:
                     yield from filter(None, (_row(row["rows"], total / 2),))
 
 

@@ -58,23 +58,23 @@ def worked_out(low: str, organ: int) -> ImpliedStages:
     return ImpliedStages(frozenset(_tumour(low, table)), frozenset(_nodes(low, table, organ)))
 
 
-def _tumour(low: str, table: _Organ) -> Iterator[str]:
-    affirmed = _STAGES.pattern("words", "denied").sub(" ", low)
+def _tumour(lowered: str, table: _Organ) -> Iterator[str]:
+    affirmed = _STAGES.pattern("words", "denied").sub(" ", lowered)
     reached = [value for words, value in table.extent if words.search(affirmed)]
     sized = [
         name
         for kind, rows in (("", table.size), ("depth", table.depth))
-        for size in _of_tumour(low, kind)
+        for size in _of_tumour(lowered, kind)
         if rows and (name := _row(rows, size))
     ]
     if reached or sized:
         yield max([*reached, *sized], key=rank)
 
 
-def _of_tumour(low: str, kind: str) -> list[Quantity]:
+def _of_tumour(lowered: str, kind: str) -> list[Quantity]:
     return [
         size
-        for size in quantities(low)
+        for size in quantities(lowered)
         if size.kind == "length"
         and (size.subject == kind or (size.subject is None and not kind))
         and math.isfinite(size.low + size.high)
@@ -90,16 +90,16 @@ def _row(rows: Table, size: Quantity) -> str | None:
     return low[0] if low and low == high else None
 
 
-def _nodes(low: str, table: _Organ, organ: int) -> Iterator[str]:
-    nodes = [count for count in counts(low) if count.noun == "node" and count.part]
-    if _STAGES.has(low, "words", "cells"):
+def _nodes(lowered: str, table: _Organ, organ: int) -> Iterator[str]:
+    nodes = [count for count in counts(lowered) if count.noun == "node" and count.part]
+    if _STAGES.has(lowered, "words", "cells"):
         yield "0"
-    elif organ == 0 and _STAGES.has(low, "words", "micro"):
+    elif organ == 0 and _STAGES.has(lowered, "words", "micro"):
         yield "1mi"
     elif nodes:
         most = sum(count.part[1] for count in nodes if count.part)
         least = sum(count.part[0] for count in nodes if count.part)
-        affirmed = _STAGES.pattern("words", "denied").sub(" ", low)
+        affirmed = _STAGES.pattern("words", "denied").sub(" ", lowered)
         if not least and organ == 1 and _STAGES.has(affirmed, "words", "deposits"):
             yield "1c"
         elif not most:

@@ -47,10 +47,10 @@ def named_sides(text: str) -> tuple[SideMention, ...]:
 
 def side_of(phrase: str) -> Side | None:
     """The side that a phrase names; left and right together are both sides."""
-    named = {mention.side for mention in named_sides(phrase)}
-    if len(named) > 1:
+    sides_named = {mention.side for mention in named_sides(phrase)}
+    if len(sides_named) > 1:
         return Side.BILATERAL
-    return named.pop() if named else None
+    return sides_named.pop() if sides_named else None
 
 
 def written_sides(text: str) -> list[SideMention]:

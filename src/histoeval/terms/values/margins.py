@@ -48,21 +48,25 @@ def _of_clause(text: str, start: int, end: int, listing: bool) -> Iterator[State
     spoken = False
     for first, last in zip([start, *cuts], [*cuts, end], strict=True):
         piece = text[first:last]
-        named = _WORDS.has(_WORDS.pattern("margin", "other").sub(" ", piece), "margin", "subject")
+        is_margin = _WORDS.has(
+            _WORDS.pattern("margin", "other").sub(" ", piece), "margin", "subject"
+        )
         status = _status(text[first if held is None else held : last])
         others = spoken and re.search(r"\b(?:others?|remaining|rest|one)\b", piece)
         placed = (listing or spoken) and _WORDS.has(piece, "margin", "places")
-        if (named or held is not None or others or placed) and status:
+        if (is_margin or held is not None or others or placed) and status:
             begin = first if held is None else held
             lead = len(text[begin:last]) - len(text[begin:last].lstrip(" ,"))
             matches = _WORDS.pattern("margin", "places").finditer(text[begin:last])
             places = (match.group().lower() for match in matches)
             # A place has one name in all texts: radial is circumferential
             same = _WORDS.entry("same_places")
-            options = frozenset({status, *(f"at {same.get(place, place)}" for place in places)})
+            options = frozenset(
+                {status, *(f"at {same.get(margin_place, margin_place)}" for margin_place in places)}
+            )
             yield StatedValue(MARGIN, options, begin + lead, last)
             held, spoken = None, True
-        elif named:
+        elif is_margin:
             held = first if held is None else held
 
 
@@ -99,11 +103,13 @@ def margin_conflicts(
     """
     if not ones or not others:
         return
-    for one in ones:
-        named = [other for other in others if _places(one) & _places(other)]
-        same = not named or any(_state(other) == _state(one) for other in named)
-        if not same and (severity := _between(_state(one), _state(named[0]))):
-            yield one, named[0], severity
+    for first in ones:
+        of_same_place = [second for second in others if _places(first) & _places(second)]
+        is_same = not of_same_place or any(
+            _state(second) == _state(first) for second in of_same_place
+        )
+        if not is_same and (severity := _between(_state(first), _state(of_same_place[0]))):
+            yield first, of_same_place[0], severity
             return
     worst, other_worst = (
         max(values, key=lambda v: _ORDER.index(_state(v))) for values in (ones, others)
@@ -118,18 +124,18 @@ def margin_conflicts(
     )
     if not len(involved) == len(other_involved) == 1 or len(ones) != len(others):
         return
-    (one,), (other,) = involved, other_involved
-    here, there = _places(one), _places(other)
-    if not here & there and any(
-        not here.isdisjoint(pair) and not there.isdisjoint(pair)
+    (first,), (second,) = involved, other_involved
+    first_places, second_places = _places(first), _places(second)
+    if not first_places & second_places and any(
+        not first_places.isdisjoint(pair) and not second_places.isdisjoint(pair)
         for pair in ([f"at {name}" for name in pair] for pair in _WORDS.entry("margin", "opposite"))
     ):
-        yield one, other, MAJOR
+        yield first, second, MAJOR
 
 
-def _between(one: str, other: str) -> int:
-    if one == other:
+def _between(first: str, second: str) -> int:
+    if first == second:
         return 0
-    if {one, other} == {"clear", "involved"}:
+    if {first, second} == {"clear", "involved"}:
         return CRITICAL
-    return MAJOR if "involved" in (one, other) else MODERATE
+    return MAJOR if "involved" in (first, second) else MODERATE

@@ -113,8 +113,8 @@ class _Finder(NamedTuple):
     rows: dict[str, dict[str, Any]]
 
     def find(self, text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        for found in self.pattern.finditer(text):
-            yield found.start(), found.end(), self.rows[_GAP.sub("", found.group())]
+        for match in self.pattern.finditer(text):
+            yield match.start(), match.end(), self.rows[_GAP.sub("", match.group())]
 
 
 def _finder(rows: Iterable[dict[str, Any]]) -> _Finder:
@@ -253,19 +253,19 @@ def _decided(polarities: Iterable[Polarity | None]) -> Polarity | None:
 
 
 def _score_in(text: str) -> int | None:
-    if not (found := _SCORE.search(text)):
+    if not (match := _SCORE.search(text)):
         return None
-    if found["pluses"]:
-        return min(3, found["pluses"].count("+"))
-    return min(3, int(found["n"] or found["s"] or found["zero"]))
+    if match["pluses"]:
+        return min(3, match["pluses"].count("+"))
+    return min(3, int(match["n"] or match["s"] or match["zero"]))
 
 
 def _points_in(text: str) -> tuple[Polarity | None, str]:
     """The polarity that a score of points stands for, and the text without it."""
     for pattern, positive_from in _points():
-        if found := pattern.search(text):
-            polarity: Polarity = "positive" if int(found["points"]) >= positive_from else "negative"
-            return polarity, text[: found.start()] + text[found.end() :]
+        if match := pattern.search(text):
+            polarity: Polarity = "positive" if int(match["points"]) >= positive_from else "negative"
+            return polarity, text[: match.start()] + text[match.end() :]
     return None, text
 
 

@@ -133,13 +133,13 @@ def singled_out(markers: tuple[str, ...], behind: str) -> tuple[str, ...]:
     `Hormone receptor (oestrogen)` is the estrogen receptor alone.
     """
     words = {marker: _words_of(marker) for marker in markers}
-    named: set[str] = set()
+    marker_names: set[str] = set()
     for word in _key(behind):
         shared = sum(word in own for own in words.values())
         if word not in _BETWEEN and shared in (0, len(words)):
             break
-        named.add(word)
-    return tuple(marker for marker in markers if words[marker] & named) or markers
+        marker_names.add(word)
+    return tuple(marker for marker in markers if words[marker] & marker_names) or markers
 
 
 @cache

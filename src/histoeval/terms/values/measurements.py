@@ -157,12 +157,12 @@ def _by_factor(x: float, y: float, rounding: float) -> float:
     return max(0.0, (_FAR - factor) / (_FAR - _NEAR))
 
 
-def _within(bounded: Measurement, other: Measurement) -> bool:
+def _within(bounded: Measurement, exact: Measurement) -> bool:
     if bounded.bound is None or bounded.kind == "share":
         return False
-    x, y = bounded.values[0], other.values[0]
-    free = other.bound not in (None, bounded.bound)
-    return (y >= x if bounded.bound == "at least" else y <= x) and (other.bound is None or free)
+    x, y = bounded.values[0], exact.values[0]
+    free = exact.bound not in (None, bounded.bound)
+    return (y >= x if bounded.bound == "at least" else y <= x) and (exact.bound is None or free)
 
 
 def _number(text: str) -> float:
@@ -178,35 +178,35 @@ def _bound(text: str, start: int) -> Bound | None:
 
 
 def _read_mitoses(text: str) -> Measurement | None:
-    found = _MITOSES.search(text)
-    if found is None:
+    match = _MITOSES.search(text)
+    if match is None:
         alone = _MITOSES_ALONE.search(text)
         return alone and Measurement(
             "mitoses", (_number(alone["low"]),), _bound(text, alone.start("low"))
         )
-    area = found["area"]
-    if area is None and found["fields"] is None and "hpf" not in text and "field" not in text:
+    area = match["area"]
+    if area is None and match["fields"] is None and "hpf" not in text and "field" not in text:
         scale = _PER_MM2
     elif area is not None:
         scale = _PER_MM2 / max(_number(area), 0.1)
     else:
-        scale = 10 / max(_number(found["fields"] or "1"), 1)
-    values = sorted((_number(found[k]) * scale for k in ("low", "high") if found[k]), reverse=True)
-    return Measurement("mitoses", tuple(values), _bound(text, found.start()))
+        scale = 10 / max(_number(match["fields"] or "1"), 1)
+    values = sorted((_number(match[k]) * scale for k in ("low", "high") if match[k]), reverse=True)
+    return Measurement("mitoses", tuple(values), _bound(text, match.start()))
 
 
 def _read_percent(text: str) -> Measurement | None:
-    if not (found := _PERCENT.search(text)):
+    if not (match := _PERCENT.search(text)):
         return None
-    values = sorted((_number(found[k]) for k in ("low", "high") if found[k]), reverse=True)
-    return Measurement("percent", tuple(values), _bound(text, found.start()))
+    values = sorted((_number(match[k]) for k in ("low", "high") if match[k]), reverse=True)
+    return Measurement("percent", tuple(values), _bound(text, match.start()))
 
 
 def _read_sizes(text: str) -> Measurement | None:
-    if not (found := _SIZES.search(text)):
+    if not (match := _SIZES.search(text)):
         return None
-    kind, scale = _UNITS[found["unit"]]
-    written = [found[k] for k in ("first", "second", "third") if found[k]]
+    kind, scale = _UNITS[match["unit"]]
+    written = [match[k] for k in ("first", "second", "third") if match[k]]
     if kind == "length" and _DEPTH.search(text):
         kind = "depth"
     elif kind == "length" and _DISTANCE.search(text):
@@ -218,23 +218,23 @@ def _read_sizes(text: str) -> Measurement | None:
         for w in written
     ]
     step = 10.0 ** -max(decimals) * scale
-    return Measurement(kind, tuple(values), _bound(text, found.start()), step)
+    return Measurement(kind, tuple(values), _bound(text, match.start()), step)
 
 
 def _read_ratio(text: str) -> Measurement | None:
-    if not (found := _RATIO.search(text)):
+    if not (match := _RATIO.search(text)):
         return None
-    below = _number(found["second"]) if found["second"] else 1.0
+    below = _number(match["second"]) if match["second"] else 1.0
     if not below:
         return None
     return Measurement(
-        "ratio", (_number(found["first"]) / below,), _bound(text, found.start("first"))
+        "ratio", (_number(match["first"]) / below,), _bound(text, match.start("first"))
     )
 
 
 def _read_share(text: str) -> Measurement | None:
-    for found in _OF.finditer(text):
-        part, whole = _number(found["part"]), _number(found["all"])
+    for match in _OF.finditer(text):
+        part, whole = _number(match["part"]), _number(match["all"])
         if part <= whole:
             return Measurement("share", (part, whole))
     nodes = _NODES.search(text)
@@ -244,8 +244,8 @@ def _read_share(text: str) -> Measurement | None:
 
 
 def _read_count(text: str) -> Measurement | None:
-    found = _COUNT.search(text)
-    return found and Measurement("count", (_number(found["n"]),), _bound(text, found.start()))
+    match = _COUNT.search(text)
+    return match and Measurement("count", (_number(match["n"]),), _bound(text, match.start()))
 
 
 _READERS: tuple[Callable[[str], Measurement | None], ...] = (
@@ -270,12 +270,12 @@ def read_measurement(phrase: str) -> Measurement | None:
 @lru_cache(maxsize=1 << 12)
 def is_length(phrase: str) -> bool:
     """True if a phrase is nothing but a length, such as 14 mm or 3 x 2 cm."""
-    found = _SIZES.fullmatch(_tidied(phrase))
-    return found is not None and _UNITS[found["unit"]][0] == "length"
+    match = _SIZES.fullmatch(_tidied(phrase))
+    return match is not None and _UNITS[match["unit"]][0] == "length"
 
 
 @lru_cache(maxsize=1 << 12)
 def read_percent(phrase: str) -> tuple[float, float] | None:
     """The lowest and the highest per cent that a phrase leaves open."""
-    found = _read_percent(_tidied(phrase))
-    return _range(found) if found else None
+    measurement = _read_percent(_tidied(phrase))
+    return _range(measurement) if measurement else None

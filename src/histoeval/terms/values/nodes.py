@@ -93,26 +93,26 @@ def _word_end(text: str, end: int) -> int:
 
 def _of_clauses(text: str) -> Iterator[StatedValue]:
     """The nodes of each clause; after a semicolon they may not be named again."""
-    named, figures = False, in_figures(text)
+    has_named_nodes, figures = False, in_figures(text)
     for start, end in clauses(text):
         clause = figures[start:end]
-        named = (
-            (named and text[start - 1] == ";")
+        has_named_nodes = (
+            (has_named_nodes and text[start - 1] == ";")
             or bool(_CONTEXT.search(clause))
             or (_WORDS.has(clause, "nodes", "subject"))
         )
         if not _NO_NODES.search(clause) or _OF.search(clause):
-            yield from _of_clause(clause, start, end, named)
+            yield from _of_clause(clause, start, end, has_named_nodes)
 
 
-def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[StatedValue]:
+def _of_clause(clause: str, start: int, end: int, has_named_nodes: bool) -> Iterator[StatedValue]:
     counted = False
-    for found in _OF.finditer(clause) if named else ():
-        near = clause[max(0, found.start() - _NEAR) : found.end() + _NEAR]
-        if not _OTHER.search(near) and (value := _counted(found, clause)) is not None:
+    for match in _OF.finditer(clause) if has_named_nodes else ():
+        near = clause[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+        if not _OTHER.search(near) and (value := _counted(match, clause)) is not None:
             counted = True
             options, part, total = value
-            first, last = start + found.start(), start + found.end()
+            first, last = start + match.start(), start + match.end()
             yield StatedValue(NODES, options, first, last, part, part, total)
     if counted or not _WORDS.has(clause, "nodes", "subject"):
         return
@@ -127,15 +127,15 @@ def _of_clause(clause: str, start: int, end: int, named: bool) -> Iterator[State
     yield StatedValue(NODES, _options(status, clause), start, end, low, low, every)
 
 
-def _counted(found: re.Match[str], clause: str) -> tuple[frozenset[str], float, float] | None:
-    part = found["part"] or found["part2"] or found["part3"] or found["part4"]
-    total = _number(found["total"] or found["total2"] or found["total3"] or found["total4"])
+def _counted(match: re.Match[str], clause: str) -> tuple[frozenset[str], float, float] | None:
+    part = match["part"] or match["part2"] or match["part3"] or match["part4"]
+    total = _number(match["total"] or match["total2"] or match["total3"] or match["total4"])
     if part.lower() in ("all", "both"):
         status = _status(clause)
         count = 0 if status == "free" else total
     else:
         count = _number(part)
-        behind = clause[found.end() : found.end() + 40]
+        behind = clause[match.end() : match.end() + 40]
         if count and re.match(
             rf"\W*(?:{_NOUN}\W*)?(?:is |are |were )?(?:negative|free|clear|uninvolved|benign)\b",
             behind,
@@ -188,19 +188,25 @@ def _numbers(
     ones: Sequence[StatedValue], others: Sequence[StatedValue]
 ) -> Iterator[tuple[StatedValue, StatedValue, int]]:
     """Other numbers, where both texts count them all."""
-    here, there = (
+    first_counts, second_counts = (
         {(v.low, v.total): v for v in every if v.total and v.low >= 0 and len(v.options) == 1}
         for every in (ones, others)
     )
-    counts, other_counts = ({low for low, _ in every if low} for every in (here, there))
-    sums = sum(low for low, _ in here), sum(low for low, _ in there)
-    if not here or not there or counts == other_counts or sums[0] == sums[1]:
-        if len(here) == len(there) == 1 and here and here.keys() != there.keys():
-            yield next(iter(here.values())), next(iter(there.values())), MINOR
+    counts, other_counts = (
+        {low for low, _ in every if low} for every in (first_counts, second_counts)
+    )
+    sums = sum(low for low, _ in first_counts), sum(low for low, _ in second_counts)
+    if not first_counts or not second_counts or counts == other_counts or sums[0] == sums[1]:
+        if (
+            len(first_counts) == len(second_counts) == 1
+            and first_counts
+            and first_counts.keys() != second_counts.keys()
+        ):
+            yield next(iter(first_counts.values())), next(iter(second_counts.values())), MINOR
         return
-    left = [value for key, value in here.items() if key not in there]
-    right = [value for key, value in there.items() if key not in here]
-    for one, other in zip(left, right, strict=False):
+    left = [value for key, value in first_counts.items() if key not in second_counts]
+    right = [value for key, value in second_counts.items() if key not in first_counts]
+    for first, second in zip(left, right, strict=False):
         # Classes of nodal stage in most systems: none, 1 to 3, 4 to 9, 10 or more
-        classes = [sum(value.low >= least for least in (1, 4, 10)) for value in (one, other)]
-        yield one, other, MAJOR if classes[0] != classes[1] else MODERATE
+        classes = [sum(value.low >= least for least in (1, 4, 10)) for value in (first, second)]
+        yield first, second, MAJOR if classes[0] != classes[1] else MODERATE

@@ -87,9 +87,9 @@ def _amounts() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 13)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    low = text.lower()
-    in_figures = in_digits(low)
-    if not any(map(str.isdigit, text)) and in_figures == low:
+    lowered = text.lower()
+    in_figures = in_digits(lowered)
+    if not any(map(str.isdigit, text)) and in_figures == lowered:
         return ()
     return tuple(
         quantity for sentence in _SENTENCES.split(in_figures) for quantity in _of_sentence(sentence)
@@ -99,41 +99,41 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _of_sentence(sentence: str) -> Iterator[Quantity]:
     """Quantities, each with the words around it; one without a subject has that of the last."""
     sentence = _BETWEEN.sub(r"\1 \2 and \3", _DISTANCE.sub(" ", sentence))
-    found = sorted((*_rates(sentence), *_written(sentence)), key=lambda each: each.start)
+    items = sorted((*_rates(sentence), *_written(sentence)), key=lambda item: item.start)
     last: dict[str, str | None] = {}
-    scenes, start = _named("scenes", sentence) if found else frozenset(), 0
+    scenes, start = _named("scenes", sentence) if items else frozenset(), 0
     yield from _of_whole(sentence)
-    for at, each in enumerate(found):
-        until = found[at + 1].start if at + 1 < len(found) else len(sentence)
-        cut = _CUT.search(sentence, each.end, until)
+    for at, item in enumerate(items):
+        until = items[at + 1].start if at + 1 < len(items) else len(sentence)
+        cut = _CUT.search(sentence, item.end, until)
         after = cut.start() if cut else until
-        before, behind = sentence[start : each.start], sentence[each.end : after]
+        before, behind = sentence[start : item.start], sentence[item.end : after]
         start = after
         words = f"{before} {behind}"
-        subjects = _subjects(each.kind)
-        subject = next((name for name, known in subjects if known.search(words)), None)
+        subjects = _subjects(item.kind)
+        subject = next((name for name, pattern in subjects if pattern.search(words)), None)
         if "whole" in _named("parts", before) and subject == "insitu":
             subject = ""
-        subject = last.get(each.kind) if subject is None else subject
-        last[each.kind] = subject
-        yield from _ranges(each, subject, before, behind, scenes)
+        subject = last.get(item.kind) if subject is None else subject
+        last[item.kind] = subject
+        yield from _ranges(item, subject, before, behind, scenes)
 
 
 def _of_whole(sentence: str) -> Iterator[Quantity]:
     """The share of a core or a wall that is given by two lengths."""
-    for found in _OF_WHOLE.finditer(sentence) if _HAS_WHOLE.search(sentence) else ():
-        part, whole = float(found[1]), float(found[2])
+    for match in _OF_WHOLE.finditer(sentence) if _HAS_WHOLE.search(sentence) else ():
+        part, whole = float(match[1]), float(match[2])
         if 0 < part <= whole:
             name = "" if "core" in sentence else "myometrium"
             yield Quantity("share", 100 * part / whole, 100 * part / whole, name)
 
 
 def _ranges(
-    each: _Written, subject: str | None, before: str, behind: str, scenes: frozenset[str]
+    item: _Written, subject: str | None, before: str, behind: str, scenes: frozenset[str]
 ) -> Iterator[Quantity]:
     words = f"{before} {behind}"
     tags = _named("tags", words)
-    if len(each.values) > 1 and not each.spread:
+    if len(item.values) > 1 and not item.spread:
         tags |= {"several"}
     where = frozenset(
         match.group()
@@ -141,41 +141,41 @@ def _ranges(
         for match in QUANTITIES.pattern("where", name).finditer(words)
     )
     spans = (
-        [(min(each.values), max(each.values))]
-        if each.spread
-        else [_range(before, behind, value) for value in each.values]
+        [(min(item.values), max(item.values))]
+        if item.spread
+        else [_range(before, behind, value) for value in item.values]
     )
-    parts, unnamed = _named("parts", words), "" if each.kind == "share" else None
+    parts, unnamed = _named("parts", words), "" if item.kind == "share" else None
     name = unnamed if subject is None else subject
-    if each.kind == "share" and subject == "viable":
+    if item.kind == "share" and subject == "viable":
         name, spans = "necrosis", [(100 - high, 100 - low) for low, high in spans]
     for low, high in spans:
-        yield Quantity(each.kind, low, high, name, tags, parts, where, scenes)
+        yield Quantity(item.kind, low, high, name, tags, parts, where, scenes)
 
 
 def _rates(sentence: str) -> Iterator[_Written]:
-    for found in _RATE.finditer(sentence):
-        name = next(name for name in ("number", "bare", "mitoses") if found[name])
-        yield _Written("rate", (float(found[name]),), False, found.start(name), found.end())
+    for match in _RATE.finditer(sentence):
+        name = next(name for name in ("number", "bare", "mitoses") if match[name])
+        yield _Written("rate", (float(match[name]),), False, match.start(name), match.end())
 
 
 def _written(sentence: str) -> Iterator[_Written]:
     kinds = list(QUANTITIES.entry("units").values())
-    taken = [(each.start, each.end) for each in _rates(sentence)]
-    for found in _amounts().finditer(sentence):
-        if any(start < found.end() and found.start() < end for start, end in taken):
+    taken = [(item.start, item.end) for item in _rates(sentence)]
+    for match in _amounts().finditer(sentence):
+        if any(start < match.end() and match.start() < end for start, end in taken):
             continue
-        kind, factor = next(kinds[at] for at in range(len(kinds)) if found[f"u{at}"])
-        written = found["values"]
-        values = tuple(float(each) * factor for each in re.findall(_NUMBER, written))
+        kind, factor = next(kinds[at] for at in range(len(kinds)) if match[f"u{at}"])
+        written = match["values"]
+        values = tuple(float(number) * factor for number in re.findall(_NUMBER, written))
         if re.search(r"\bx\b|\bby\b|\dx\d", written):
             values = (max(values),)
         if len(values) == 2 and re.search(r"\d,\s", written) and "and" not in written:
             values = values[1:]
         spread = len(values) == 2 and bool(re.search(r"-|\u2013|\bto\b", written))
-        between = re.search(r"\b(?:between|from)\s*~?$", sentence[: found.start()])
+        between = re.search(r"\b(?:between|from)\s*~?$", sentence[: match.start()])
         spread = spread or (len(values) == 2 and bool(between))
-        yield _Written(kind, values, spread, found.start(), found.end())
+        yield _Written(kind, values, spread, match.start(), match.end())
 
 
 def _range(before: str, behind: str, value: float) -> tuple[float, float]:
@@ -227,88 +227,96 @@ def compared(given: Iterable[Quantity], claimed: Iterable[Quantity]) -> set[Fits
 
 def _answered(given: Sequence[Quantity], claimed: Quantity) -> Fits:
     """Relation of a claim to all that is given for the same thing."""
-    alike = [one for one in given if _is_alike(one, claimed)]
-    near = [one for one in alike if not _is_elsewhere(one, claimed)]
+    alike = [quantity for quantity in given if _is_alike(quantity, claimed)]
+    near = [quantity for quantity in alike if not _is_elsewhere(quantity, claimed)]
     if not near:
         return _beyond(alike, claimed)
-    if "sum" in claimed.tags and not any("sum" in one.tags for one in near) and len(near) > 1:
-        low, high = sum(one.low for one in near), sum(one.high for one in near)
+    if (
+        "sum" in claimed.tags
+        and not any("sum" in quantity.tags for quantity in near)
+        and len(near) > 1
+    ):
+        low, high = sum(quantity.low for quantity in near), sum(quantity.high for quantity in near)
         return _fit(near[0]._replace(low=low, high=high), claimed)
     if "max" in claimed.tags and len(near) > 1:
-        near = [max(near, key=lambda one: one.high)]
+        near = [max(near, key=lambda quantity: quantity.high)]
     elif "min" in claimed.tags and len(near) > 1:
-        near = [min(near, key=lambda one: one.low)]
-    found = {_held(one, claimed) for one in near}
+        near = [min(near, key=lambda quantity: quantity.low)]
+    found = {_held(quantity, claimed) for quantity in near}
     if "all" in claimed.tags and len(found) > 1:
         return Fits.OTHER if Fits.OTHER in found else Fits.OPEN
     return next((fits for fits in (Fits.SAME, Fits.OPEN) if fits in found), Fits.OTHER)
 
 
-def _is_alike(one: Quantity, claimed: Quantity) -> bool:
+def _is_alike(quantity: Quantity, claimed: Quantity) -> bool:
     """True if two quantities may be of the same thing."""
-    if one.kind != claimed.kind:
+    if quantity.kind != claimed.kind:
         return False
-    if one.subject == claimed.subject:
+    if quantity.subject == claimed.subject:
         return True
-    named = {one.subject, claimed.subject} - {None}
-    return len(named) == 1 and not named & _OF_THEIR_OWN
+    subjects = {quantity.subject, claimed.subject} - {None}
+    return len(subjects) == 1 and not subjects & _OF_THEIR_OWN
 
 
-def _is_elsewhere(one: Quantity, claimed: Quantity) -> bool:
+def _is_elsewhere(quantity: Quantity, claimed: Quantity) -> bool:
     """True if two quantities are of different places or were measured in different ways."""
-    if one.scenes and claimed.scenes and not one.scenes & claimed.scenes:
+    if quantity.scenes and claimed.scenes and not quantity.scenes & claimed.scenes:
         return True
-    if claimed.where & _ELSEWHERE and not one.where & claimed.where:
+    if claimed.where & _ELSEWHERE and not quantity.where & claimed.where:
         return True
-    if claimed.where and not one.where & claimed.where:
-        return bool(one.where) or (one.subject == "margin" and "all" not in one.tags)
+    if claimed.where and not quantity.where & claimed.where:
+        return bool(quantity.where) or (quantity.subject == "margin" and "all" not in quantity.tags)
     return False
 
 
 def _beyond(alike: Sequence[Quantity], claimed: Quantity) -> Fits:
     """One of several elsewhere: below the lowest of all it cannot be, nor above the highest."""
-    for one in alike:
-        if "min" in one.tags and claimed.high < one.low and math.isfinite(claimed.high):
+    for quantity in alike:
+        if "min" in quantity.tags and claimed.high < quantity.low and math.isfinite(claimed.high):
             return Fits.OTHER
-        if "max" in one.tags and "min" not in one.tags and claimed.low > one.high:
-            return Fits.OTHER if one.subject != "margin" else Fits.OPEN
+        if "max" in quantity.tags and "min" not in quantity.tags and claimed.low > quantity.high:
+            return Fits.OTHER if quantity.subject != "margin" else Fits.OPEN
     return Fits.OPEN
 
 
-def _held(one: Quantity, claimed: Quantity) -> Fits:
+def _held(quantity: Quantity, claimed: Quantity) -> Fits:
     """Two quantities of the same thing, or of which one is a part, or one of several."""
-    if _is_within(one, claimed):
-        return Fits.OTHER if claimed.low > one.high else Fits.OPEN
-    if "whole" in claimed.parts - one.parts and one.parts & {"invasive", "insitu"}:
-        return Fits.OTHER if claimed.high < one.low else Fits.OPEN
-    return Fits.OPEN if _are_unlike(one, claimed) else _fit(one, claimed)
+    if _is_within(quantity, claimed):
+        return Fits.OTHER if claimed.low > quantity.high else Fits.OPEN
+    if "whole" in claimed.parts - quantity.parts and quantity.parts & {"invasive", "insitu"}:
+        return Fits.OTHER if claimed.high < quantity.low else Fits.OPEN
+    return Fits.OPEN if _are_unlike(quantity, claimed) else _fit(quantity, claimed)
 
 
-def _is_within(one: Quantity, claimed: Quantity) -> bool:
+def _is_within(quantity: Quantity, claimed: Quantity) -> bool:
     """True if the claim can only be less: a part, one of several, an item of a sum."""
-    part = "whole" in one.parts - claimed.parts and "invasive" in claimed.parts
-    item = bool(claimed.tags & {"one", "min"}) and "max" in one.tags and "min" not in one.tags
-    summed = "sum" in one.tags - claimed.tags and bool(claimed.tags & {"max", "min"})
+    part = "whole" in quantity.parts - claimed.parts and "invasive" in claimed.parts
+    item = (
+        bool(claimed.tags & {"one", "min"})
+        and "max" in quantity.tags
+        and "min" not in quantity.tags
+    )
+    summed = "sum" in quantity.tags - claimed.tags and bool(claimed.tags & {"max", "min"})
     return part or item or summed
 
 
-def _are_unlike(one: Quantity, claimed: Quantity) -> bool:
+def _are_unlike(quantity: Quantity, claimed: Quantity) -> bool:
     """True if one is of what is in situ or a mean or an item, and the other is not."""
-    differ = one.parts ^ claimed.parts
-    mean = "mean" in one.tags and "max" in claimed.tags and claimed.high > one.high
-    item = "sum" in claimed.tags - one.tags and bool(one.tags & {"max", "min"})
+    differ = quantity.parts ^ claimed.parts
+    mean = "mean" in quantity.tags and "max" in claimed.tags and claimed.high > quantity.high
+    item = "sum" in claimed.tags - quantity.tags and bool(quantity.tags & {"max", "min"})
     return {"insitu", "invasive"} <= differ or mean or item
 
 
-def _fit(one: Quantity, other: Quantity) -> Fits:
-    bound = max(abs(each) for each in (*one[1:3], *other[1:3]) if math.isfinite(each))
+def _fit(first: Quantity, second: Quantity) -> Fits:
+    bound = max(abs(limit) for limit in (*first[1:3], *second[1:3]) if math.isfinite(limit))
     loose = bound * _ROUNDING
-    if math.isfinite(one.low + one.high) and not math.isfinite(other.low + other.high):
-        middle = (one.low + one.high) / 2
-        one = one._replace(low=middle, high=middle)
-    if one.low >= other.low - loose and one.high <= other.high + loose:
+    if math.isfinite(first.low + first.high) and not math.isfinite(second.low + second.high):
+        middle = (first.low + first.high) / 2
+        first = first._replace(low=middle, high=middle)
+    if first.low >= second.low - loose and first.high <= second.high + loose:
         return Fits.SAME
-    if one.low > other.high + loose or one.high < other.low - loose:
+    if first.low > second.high + loose or first.high < second.low - loose:
         return Fits.OTHER
-    ranges = all(math.isfinite(each) for each in (*one[1:3], *other[1:3]))
+    ranges = all(math.isfinite(limit) for limit in (*first[1:3], *second[1:3]))
     return Fits.SAME if ranges else Fits.OPEN

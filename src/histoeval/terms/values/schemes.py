@@ -105,14 +105,14 @@ def _scheme(row: Mapping[str, Any]) -> _Scheme:
 def read_schemes(text: str) -> tuple[StatedValue, ...]:
     """The values of all schemes that a text states."""
     values = [*read_gleason(text), *read_tumour_grades(text)]
-    low = text.lower()
-    known: dict[_Mention, bool] = {}  # schemes share what they are of
+    lowered = text.lower()
+    mentions: dict[_Mention, bool] = {}  # schemes share what they are of
     for scheme in _schemes():
         for mention in (*scheme.about, *filter(None, (scheme.unless,))):
-            if mention not in known:
-                known[mention] = mention.is_in(text, low)
-        if all(known[mention] for mention in scheme.about) and not (
-            scheme.unless and known[scheme.unless]
+            if mention not in mentions:
+                mentions[mention] = mention.is_in(text, lowered)
+        if all(mentions[mention] for mention in scheme.about) and not (
+            scheme.unless and mentions[scheme.unless]
         ):
             values += _values(scheme, text)
     return tuple(values)
@@ -139,8 +139,8 @@ def _written(scheme: _Scheme, text: str) -> Iterator[tuple[re.Match[str], *tuple
     for code in scheme.codes:
         for match in code.finditer(text):
             value = match["v"]
-            known = value in scheme.place or value in scheme.same
-            yield match, value if known else value.lower()
+            is_known = value in scheme.place or value in scheme.same
+            yield match, value if is_known else value.lower()
     for word, value in scheme.words:
         for match in word.finditer(text):
             if not is_denied(text, *match.span()):
@@ -149,9 +149,9 @@ def _written(scheme: _Scheme, text: str) -> Iterator[tuple[re.Match[str], *tuple
 
 def _rank(written: str) -> str:
     """A rank in figures, with its letter: IIA is 2a."""
-    low = written.lower().replace(" ", "")
-    letter = low[-1] if low[-1] in "abc" and low[:-1] else ""
-    stem = low.removesuffix(letter)
+    lowered = written.lower().replace(" ", "")
+    letter = lowered[-1] if lowered[-1] in "abc" and lowered[:-1] else ""
+    stem = lowered.removesuffix(letter)
     return f"{_NUMBERS.index(stem) if stem in _NUMBERS else rank_number(stem)}{letter}"
 
 

@@ -125,15 +125,15 @@ def read_stage(phrase: str) -> Stage | None:
 
 def _axis(pattern: re.Pattern[str], text: str) -> tuple[str | None, str | None, str]:
     """The highest value of one axis, its prefix, and the text with gaps in the place of all."""
-    found = list(pattern.finditer(text))
-    if not found:
+    matches = list(pattern.finditer(text))
+    if not matches:
         return None, None, text
-    highest = max(found, key=lambda match: _order(_axis_value(match)))
+    highest = max(matches, key=lambda match: _order(_axis_value(match)))
     return _axis_value(highest), highest.groupdict().get("prefix"), pattern.sub(" ; ", text)
 
 
-def _axis_value(found: re.Match[str]) -> str:
-    got = found.groupdict()
+def _axis_value(match: re.Match[str]) -> str:
+    got = match.groupdict()
     if got["word"]:
         return str(got["word"].lower().replace("1s", "is"))
     number = got["n"].translate(str.maketrans("lIoO", "1100"))
@@ -144,7 +144,7 @@ def _axis_value(found: re.Match[str]) -> str:
 def _read_group(text: str, bare: re.Match[str] | None) -> str | None:
     if dukes := DUKES.search(text):
         return _ROMANS["abcd".index(dukes["letter"].lower()) + 1]
-    found = _GROUP.search(text) or bare
-    if found is None or (number := rank_number(found["n"])) >= len(_ROMANS):
+    match = _GROUP.search(text) or bare
+    if match is None or (number := rank_number(match["n"])) >= len(_ROMANS):
         return None
-    return _ROMANS[number] + (found["sub"] or "").upper().replace(" ", "")
+    return _ROMANS[number] + (match["sub"] or "").upper().replace(" ", "")

@@ -51,8 +51,8 @@ def with_alternatives(text: str, read: Read) -> Iterator[StatedValue]:
         end = after.end() if after else value.end
         words = text[start:end]
         for either in _EITHER.finditer(words):
-            for one in filter(None, either.groups()):
-                phrase = words[: either.start()] + one + words[either.end() :]
+            for alternative in filter(None, either.groups()):
+                phrase = words[: either.start()] + alternative + words[either.end() :]
                 for other in read(phrase):
                     if other.axis == value.axis and other.options != value.options:
                         yield replace(other, start=start, end=end)
@@ -70,19 +70,25 @@ def conflicts(
     A text that leaves a value out is in no conflict by that alone. One that states another beside
     the only value of the first takes back what it says, which is a step less severe.
     """
-    for axis in dict.fromkeys(one.axis for one in ones):
-        here = [one for one in ones if one.axis == axis]
-        there = [other for other in others if other.axis == axis]
-        left = _unmatched(here, there, severity)
-        right = _unmatched(there, here, lambda other, one: severity(one, other))
-        takes_back = bool(right) and not left and len({one.options for one in here}) == 1
+    for axis in dict.fromkeys(first.axis for first in ones):
+        first_values = [first for first in ones if first.axis == axis]
+        second_values = [second for second in others if second.axis == axis]
+        left = _unmatched(first_values, second_values, severity)
+        right = _unmatched(
+            second_values, first_values, lambda second, first: severity(first, second)
+        )
+        takes_back = (
+            bool(right) and not left and len({first.options for first in first_values}) == 1
+        )
         if takes_back:
-            left = here[:1]
-        less = takes_back and any(other.options == here[0].options for other in there)
+            left = first_values[:1]
+        less = takes_back and any(
+            second.options == first_values[0].options for second in second_values
+        )
         near = sorted(
-            (max(MINOR, severity(one, other) - less), i, j)
-            for i, one in enumerate(left)
-            for j, other in enumerate(right)
+            (max(MINOR, severity(first, second) - less), i, j)
+            for i, first in enumerate(left)
+            for j, second in enumerate(right)
         )
         done: tuple[set[int], set[int]] = set(), set()
         for value, i, j in near:
@@ -96,8 +102,10 @@ def _unmatched(
     ones: Iterable[StatedValue], others: Sequence[StatedValue], severity: Severity
 ) -> list[StatedValue]:
     """Those that agree with none of the others, each once."""
-    left = [one for one in ones if not any(severity(one, other) == 0 for other in others)]
-    return list({(one.options, one.low, one.high, one.total): one for one in left}.values())
+    left = [first for first in ones if not any(severity(first, second) == 0 for second in others)]
+    return list(
+        {(first.options, first.low, first.high, first.total): first for first in left}.values()
+    )
 
 
 def clauses(text: str) -> Iterator[tuple[int, int]]:

@@ -43,34 +43,34 @@ _REACH = 80  # characters in which an N stands before its M
 
 def _categories(text: str) -> Iterator[StatedValue]:
     mark = frozenset({_INVASIVE}) if _BLADDER.search(text) else frozenset[str]()
-    for found in _TNM.finditer(text):
-        if found["t"] and not found["prefix"] and not found["n"]:
+    for match in _TNM.finditer(text):
+        if match["t"] and not match["prefix"] and not match["n"]:
             continue
         if (
-            found["m"]
-            and not re.search(r"[pc]\s?M", found.group())
-            and not re.search(r"N[0-3X]", text[max(0, found.start() - _REACH) : found.start()])
+            match["m"]
+            and not re.search(r"[pc]\s?M", match.group())
+            and not re.search(r"N[0-3X]", text[max(0, match.start() - _REACH) : match.start()])
         ):
             continue
-        for axis, value in (("T", found["t"]), ("N", found["n"] or found["n2"]), ("M", found["m"])):
+        for axis, value in (("T", match["t"]), ("N", match["n"] or match["n2"]), ("M", match["m"])):
             if value and value.lower() != "x":
                 more = mark if axis == "T" else frozenset()
-                yield StatedValue(f"stage {axis}", frozenset({value.lower()}) | more, *found.span())
+                yield StatedValue(f"stage {axis}", frozenset({value.lower()}) | more, *match.span())
 
 
 def _groups(text: str) -> Iterator[StatedValue]:
-    for found in _GROUP.finditer(text):
-        if _NOT_STAGE.search(text[max(0, found.start() - 20) : found.start()]):
+    for match in _GROUP.finditer(text):
+        if _NOT_STAGE.search(text[max(0, match.start() - 20) : match.start()]):
             continue
-        written = found["group"]
+        written = match["group"]
         number = 0 if written == "0" else rank_number(written)
-        value = {f"{number}{(found['sub'] or '').lower()}"}
-        if re.match(r"ann arbor|lugano", found.group(), re.IGNORECASE):
+        value = {f"{number}{(match['sub'] or '').lower()}"}
+        if re.match(r"ann arbor|lugano", match.group(), re.IGNORECASE):
             value.add(_OF_LYMPHOMA)
-        yield StatedValue("stage group", frozenset(value), *found.span())
-    for found in DUKES.finditer(text):
-        group = str("abcd".index(found["letter"].lower()) + 1)
-        yield StatedValue("stage group", frozenset({group}), *found.span())
+        yield StatedValue("stage group", frozenset(value), *match.span())
+    for match in DUKES.finditer(text):
+        group = str("abcd".index(match["letter"].lower()) + 1)
+        yield StatedValue("stage group", frozenset({group}), *match.span())
 
 
 def stage_severity(one: StatedValue, other: StatedValue) -> int:
@@ -79,17 +79,17 @@ def stage_severity(one: StatedValue, other: StatedValue) -> int:
     One step changes the work-up; two steps, involved nodes, metastases and muscle could harm.
     """
     marks = {_INVASIVE, _OF_LYMPHOMA}
-    (here,), (there,) = one.options - marks, other.options - marks
-    if here.startswith(there) or there.startswith(here):
+    (first_stage,), (second_stage,) = one.options - marks, other.options - marks
+    if first_stage.startswith(second_stage) or second_stage.startswith(first_stage):
         return 0
-    low, high = sorted((_step(here), _step(there)))
+    low, high = sorted((_step(first_stage), _step(second_stage)))
     if one.axis in ("stage N", "stage M"):
         return MODERATE if low == high else CRITICAL if low == 0 else MAJOR
     if one.axis == "stage group":
         if low == high:
-            return MAJOR if here[1:2] != there[1:2] else MODERATE
+            return MAJOR if first_stage[1:2] != second_stage[1:2] else MODERATE
         lymphoma = _OF_LYMPHOMA in one.options | other.options
-        distant = _DISTANT in (here[0], there[0]) and not lymphoma
+        distant = _DISTANT in (first_stage[0], second_stage[0]) and not lymphoma
         return CRITICAL if distant or int(high) - int(low) >= 2 else MAJOR
     if low == high:
         return MODERATE

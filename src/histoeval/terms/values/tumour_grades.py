@@ -149,99 +149,99 @@ def read_tumour_grades(text: str) -> list[StatedValue]:
 
     That of the nuclei counts as that of the tumour where there is no other.
     """
-    found = list(_grades(text))
-    if any(grade.axis == TUMOUR for grade in found):
-        return found
-    return [replace(grade, axis=TUMOUR) if grade.axis == NUCLEAR else grade for grade in found]
+    values = list(_grades(text))
+    if any(grade.axis == TUMOUR for grade in values):
+        return values
+    return [replace(grade, axis=TUMOUR) if grade.axis == NUCLEAR else grade for grade in values]
 
 
 def _grades(text: str) -> Iterator[StatedValue]:
     yield from _numbers(text)
-    for found in _DIFFERENTIATION.finditer(text):
-        if is_denied(text, *found.span()):
+    for match in _DIFFERENTIATION.finditer(text):
+        if is_denied(text, *match.span()):
             continue
-        how = found["how"] or found["adjective"]
-        in_words = (rank for i, rank in enumerate(_WORDS) if found[f"w{i}"])
+        how = match["how"] or match["adjective"]
+        in_words = (rank for i, rank in enumerate(_WORDS) if match[f"w{i}"])
         rank = _HOW[how[0].lower()] if how else next(in_words)
         if rank == "1" and re.match(
-            r"\W*(?:lipo|neuroendocrine|pap)", text[found.end() :], re.IGNORECASE
+            r"\W*(?:lipo|neuroendocrine|pap)", text[match.end() :], re.IGNORECASE
         ):
             continue  # a name, no grade
-        yield StatedValue(TUMOUR, _OPTIONS[rank], *found.span())
+        yield StatedValue(TUMOUR, _OPTIONS[rank], *match.span())
     yield from _tiers(text)
-    for found in _DYSPLASIA.finditer(text) if not _CERVIX.search(text) else ():
-        degree = _degree(found)
-        if not found["none"] and is_denied(text, *found.span()):
+    for match in _DYSPLASIA.finditer(text) if not _CERVIX.search(text) else ():
+        degree = _degree(match)
+        if not match["none"] and is_denied(text, *match.span()):
             if degree != {"high"}:
                 continue
             degree = frozenset({"none", "low"})
-        yield StatedValue(DYSPLASIA, degree, *found.span())
+        yield StatedValue(DYSPLASIA, degree, *match.span())
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    cns = {found.end("a"): found for found in _CNS.finditer(text)}
-    for found in cns.values():
-        yield StatedValue(CNS, frozenset({str(_number(found["a"]))}), *found.span())
-    for found in _SUM_OF_NINE.finditer(text):
-        total = int(found["sum"])
+    cns = {match.end("a"): match for match in _CNS.finditer(text)}
+    for match in cns.values():
+        yield StatedValue(CNS, frozenset({str(_number(match["a"]))}), *match.span())
+    for match in _SUM_OF_NINE.finditer(text):
+        total = int(match["sum"])
         rank = 1 + (total > 5) + (total > 7)
-        yield StatedValue(TUMOUR, _OPTIONS[str(rank)], *found.span())
-    for found in _GRADE.finditer(text):
-        written = found["a"] or found["a2"] or found["g"]
-        ahead = text[max(0, found.start() - 50) : found.start()]
-        if found.end("a") in cns or _SPECIAL.search(re.split(r"[;.\n]", ahead)[-1]):
+        yield StatedValue(TUMOUR, _OPTIONS[str(rank)], *match.span())
+    for match in _GRADE.finditer(text):
+        written = match["a"] or match["a2"] or match["g"]
+        ahead = text[max(0, match.start() - 50) : match.start()]
+        if match.end("a") in cns or _SPECIAL.search(re.split(r"[;.\n]", ahead)[-1]):
             continue
         rank = _number(written)
         options = _OPTIONS[str(rank)]
-        if found["b"] and found["sep"] in ("-", "\u2013", "to"):
-            options |= _OPTIONS.get(str(_number(found["b"])), frozenset())
-        nuclear = (found["what"] or "").lower().startswith("nuclear") and "isup" not in text.lower()
+        if match["b"] and match["sep"] in ("-", "\u2013", "to"):
+            options |= _OPTIONS.get(str(_number(match["b"])), frozenset())
+        nuclear = (match["what"] or "").lower().startswith("nuclear") and "isup" not in text.lower()
         axis = NUCLEAR if nuclear and "fuhrman" not in text.lower() else TUMOUR
-        yield StatedValue(axis, options, *found.span())
+        yield StatedValue(axis, options, *match.span())
 
 
 def _number(written: str) -> int:
     words = ("one", "two", "three", "four", "five")
-    low = written.lower()
-    return words.index(low) + 1 if low in words else rank_number(low)
+    lowered = written.lower()
+    return words.index(lowered) + 1 if lowered in words else rank_number(lowered)
 
 
 def _tiers(text: str) -> Iterator[StatedValue]:
-    for found in _TIER.finditer(text):
-        end = found.start("behind")
-        tier, denied = found["tier"].lower(), is_denied(text, found.start(), end)
-        if _LESION.match(found["behind"]):
+    for match in _TIER.finditer(text):
+        end = match.start("behind")
+        tier, denied = match["tier"].lower(), is_denied(text, match.start(), end)
+        if _LESION.match(match["behind"]):
             if denied and tier == "high":
-                yield StatedValue(DYSPLASIA, frozenset({"none", "low"}), found.start(), end)
+                yield StatedValue(DYSPLASIA, frozenset({"none", "low"}), match.start(), end)
             elif tier != "intermediate" and not denied:
-                yield StatedValue(DYSPLASIA, frozenset({tier}), found.start(), end)
-        elif not denied and not _NAMED.match(found["behind"]):
-            yield StatedValue(_axis_of_tier(text, found), _OPTIONS[tier], found.start(), end)
+                yield StatedValue(DYSPLASIA, frozenset({tier}), match.start(), end)
+        elif not denied and not _NAMED.match(match["behind"]):
+            yield StatedValue(_axis_of_tier(text, match), _OPTIONS[tier], match.start(), end)
 
 
-def _axis_of_tier(text: str, found: re.Match[str]) -> str:
-    before = text[max(0, found.start() - _NEAR) : found.start()]
+def _axis_of_tier(text: str, match: re.Match[str]) -> str:
+    before = text[max(0, match.start() - _NEAR) : match.start()]
     invasive = re.search(r"\b(?:invasive|infiltrating) (?:\w+ )?carcinoma", text, re.IGNORECASE)
-    if invasive and (_IN_SITU.match(found["behind"]) or _IN_SITU_BEFORE.search(before)):
+    if invasive and (_IN_SITU.match(match["behind"]) or _IN_SITU_BEFORE.search(before)):
         return IN_SITU
     return (
-        NUCLEAR if "nuclear" in found.group()[: -len(found["behind"]) or None].lower() else TUMOUR
+        NUCLEAR if "nuclear" in match.group()[: -len(match["behind"]) or None].lower() else TUMOUR
     )
 
 
-def _degree(found: re.Match[str]) -> frozenset[str]:
-    if found["none"]:
+def _degree(match: re.Match[str]) -> frozenset[str]:
+    if match["none"]:
         return frozenset({"none"})
-    if found["indefinite"]:
+    if match["indefinite"]:
         return frozenset({"indefinite"})
-    if found["short"]:
-        return frozenset({"low" if found["short"] == "LGD" else "high"})
-    word = (found["degree"] or found["behind"]).lower()
+    if match["short"]:
+        return frozenset({"low" if match["short"] == "LGD" else "high"})
+    word = (match["degree"] or match["behind"]).lower()
     if word in ("none", "absent"):
         return frozenset({"none"})
     if word.endswith("grade"):
         return frozenset({re.split("[- ]", word)[0]})
-    return _EITHER if found["to"] or word == "moderate" else frozenset({_DEGREES[word]})
+    return _EITHER if match["to"] or word == "moderate" else frozenset({_DEGREES[word]})
 
 
 def tumour_grade_severity(one: StatedValue, other: StatedValue) -> int:
@@ -270,18 +270,18 @@ def read_gleason(text: str) -> Iterator[StatedValue]:
     groups = load_toml("terms/data/grades.toml")["group"]
     text = _PLUS.sub("   +", in_figures(text))
     for pattern in (_GLEASON_SCORE, _GLEASON_PATTERNS):
-        for found in pattern.finditer(text):
-            group = groups["scores"].get(f"{found['a']}+{found['b']}", 1)
-            yield _group(found, str(group))
-    for found in _GLEASON_SUM.finditer(text):
-        group = groups["sums"][found["sum"]]
-        yield _group(found, *("23" if group == 2.5 else str(group)))
-    for found in _GRADE_GROUP.finditer(text):
-        yield _group(found, str(_number(found["group"])))
+        for match in pattern.finditer(text):
+            group = groups["scores"].get(f"{match['a']}+{match['b']}", 1)
+            yield _group(match, str(group))
+    for match in _GLEASON_SUM.finditer(text):
+        group = groups["sums"][match["sum"]]
+        yield _group(match, *("23" if group == 2.5 else str(group)))
+    for match in _GRADE_GROUP.finditer(text):
+        yield _group(match, str(_number(match["group"])))
 
 
-def _group(found: re.Match[str], *groups: str) -> StatedValue:
-    return StatedValue("Gleason", frozenset(groups), found.start(), found.end())
+def _group(match: re.Match[str], *groups: str) -> StatedValue:
+    return StatedValue("Gleason", frozenset(groups), match.start(), match.end())
 
 
 def gleason_severity(one: StatedValue, other: StatedValue) -> int:

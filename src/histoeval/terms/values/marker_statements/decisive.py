@@ -87,21 +87,23 @@ def marker_severity(one: StatedValue, other: StatedValue) -> int:
     return CRITICAL if critical else MAJOR
 
 
-def _between_variants(one: StatedValue, other: StatedValue) -> int:
-    (here,), (there,) = one.options, other.options
+def _between_variants(first: StatedValue, second: StatedValue) -> int:
+    (first_option,), (second_option,) = first.options, second.options
     if (
-        here.startswith("exon") != there.startswith("exon")
-        or here.startswith(there)
-        or there.startswith(here)
+        first_option.startswith("exon") != second_option.startswith("exon")
+        or first_option.startswith(second_option)
+        or second_option.startswith(first_option)
     ):
         return 0
-    return CRITICAL if one.axis.removesuffix(VARIANT) in decisive_markers()["variants"] else MAJOR
+    return CRITICAL if first.axis.removesuffix(VARIANT) in decisive_markers()["variants"] else MAJOR
 
 
-def _by_share(one: StatedValue, other: StatedValue) -> int:
-    if one.low < 0 or other.low < 0 or (one.low <= other.high and other.low <= one.high):
+def _by_share(first: StatedValue, second: StatedValue) -> int:
+    if first.low < 0 or second.low < 0 or (first.low <= second.high and second.low <= first.high):
         return 0
-    here, there = (sum(value.low >= limit for limit in _SHARES[one.axis]) for value in (one, other))
-    if here == there:
+    first_rank, second_rank = (
+        sum(value.low >= limit for limit in _SHARES[first.axis]) for value in (first, second)
+    )
+    if first_rank == second_rank:
         return MINOR
-    return CRITICAL if one.axis == "PD-L1" or abs(here - there) > 1 else MAJOR
+    return CRITICAL if first.axis == "PD-L1" or abs(first_rank - second_rank) > 1 else MAJOR

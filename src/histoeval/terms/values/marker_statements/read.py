@@ -128,7 +128,7 @@ def read_marker_statements(text: str) -> tuple[StatedValue, ...]:
 
 
 def _read_plain(text: str) -> tuple[StatedValue, ...]:
-    found: list[StatedValue] = []
+    all_values: list[StatedValue] = []
     start, waiting = 0, _NOTHING
     about_her2, about_genes = "HER2" in text, bool(_GENE_TEST.search(text))
     for stop in [*_BREAK.finditer(text), None]:
@@ -136,13 +136,17 @@ def _read_plain(text: str) -> tuple[StatedValue, ...]:
         words = text[start:end]
         if words and not words.isspace():
             values, waiting = _of_clause(_Clause(words, start, about_her2, about_genes), waiting)
-            found += values
+            all_values += values
         else:
             waiting = _NOTHING
         start = stop.end() if stop else end
     # IDH is mutated where its commonest mutant is found; where that is not, another may be
-    idh = [v for v in found if v.axis == "IDH1 R132H" and "positive" in v.options]
-    return (*found, *mismatch_status(found), *(replace(value, axis="IDH") for value in idh))
+    idh = [v for v in all_values if v.axis == "IDH1 R132H" and "positive" in v.options]
+    return (
+        *all_values,
+        *mismatch_status(all_values),
+        *(replace(value, axis="IDH") for value in idh),
+    )
 
 
 def _names(clause: str) -> list[MarkerName]:
@@ -163,22 +167,24 @@ def _of_clause(clause: _Clause, waiting: _Waiting) -> tuple[list[StatedValue], _
     groups = list(_groups(text, _names(text)))
     if not groups:
         return [*_late(clause, waiting), *light_chain(text, clause.start)], _NOTHING
-    found: list[StatedValue] = []
+    all_values: list[StatedValue] = []
     used = False
     for at, group in enumerate(groups):
         end = groups[at + 1].start if at + 1 < len(groups) else len(text)
         between = text[groups[at - 1].end if at else 0 : group.start]
         behind, followed = text[group.end : end], at + 1 < len(groups)
         values, used = _of_group(clause, group, between, behind, followed=followed, used=used)
-        if not values and found and _SHOWN_BY.fullmatch(between):
+        if not values and all_values and _SHOWN_BY.fullmatch(between):
             # Stains by which something else was seen, or not: no fungi on PAS
             markers = [marker for name in group.names for marker in name.markers]
-            values = [replace(found[-1], axis=marker) for marker in markers]
-        found += values
+            values = [replace(all_values[-1], axis=marker) for marker in markers]
+        all_values += values
     last = groups[-1]
-    stated = {value.axis for value in found}
+    stated = {value.axis for value in all_values}
     left = tuple(m for name in last.names for m in name.markers if m not in stated)
-    return [*found, *light_chain(text, clause.start)], _Waiting(left, clause.start + last.start)
+    return [*all_values, *light_chain(text, clause.start)], _Waiting(
+        left, clause.start + last.start
+    )
 
 
 def _late(clause: _Clause, waiting: _Waiting) -> Iterator[StatedValue]:
@@ -204,13 +210,13 @@ def _groups(clause: str, names: Sequence[MarkerName]) -> Iterator[_Group]:
         yield _Group(tuple(held))
 
 
-def _is_joined(one: MarkerName, other: MarkerName, clause: str) -> bool:
+def _is_joined(first: MarkerName, second: MarkerName, clause: str) -> bool:
     """True if two names share a result: a list, or another name in brackets."""
-    between = clause[one.end : other.start]
+    between = clause[first.end : second.start]
     if between.strip() == "(":
-        return clause.startswith(")", other.end)
-    if "," in between and STAIN.search(clause[other.start : other.end]):
-        return not decisive_markers()["organisms"] & set(one.markers)
+        return clause.startswith(")", second.end)
+    if "," in between and STAIN.search(clause[second.start : second.end]):
+        return not decisive_markers()["organisms"] & set(first.markers)
     return _JOINED.fullmatch(between) is not None
 
 
@@ -223,7 +229,7 @@ def _of_group(
     own = behind[: head.start()] if head and head.group().strip() else behind
     before = "" if used else between
     denied, heading = _DENIED.search(before), heading_before(before)
-    found: list[StatedValue] = []
+    group_values: list[StatedValue] = []
     used = False
     for name in group.names:
         for marker in name.markers:
@@ -250,9 +256,9 @@ def _of_group(
                 scored = _HER2_SCORE.match(own) if axis == "HER2" else None
                 if scored:
                     value = replace(value, low=float(scored[1]), high=float(scored[1]))
-                found.append(value)
-            found += _variants(clause, group, axis, own)
-    return found, used
+                group_values.append(value)
+            group_values += _variants(clause, group, axis, own)
+    return group_values, used
 
 
 def _variants(clause: _Clause, group: _Group, axis: str, own: str) -> Iterator[StatedValue]:
@@ -293,7 +299,7 @@ _RESTRICTED = re.compile(
 
 def light_chain(clause: str, offset: int) -> Iterator[StatedValue]:
     """The light chain that a clause states to be restricted, or that none is."""
-    chains = {found["chain"].lower() for found in _CHAIN.finditer(clause)}
+    chains = {match["chain"].lower() for match in _CHAIN.finditer(clause)}
     if not chains:
         return
     if _POLYTYPIC.search(clause):
@@ -301,8 +307,8 @@ def light_chain(clause: str, offset: int) -> Iterator[StatedValue]:
     elif len(chains) == 1:
         options = chains
     else:
-        found = _RESTRICTED.search(clause)
-        options = {(found["chain"] or found["chain2"]).lower()} if found else set()
+        match = _RESTRICTED.search(clause)
+        options = {(match["chain"] or match["chain2"]).lower()} if match else set()
     if options:
         first, *_, last = [*_CHAIN.finditer(clause)] * 2
         yield StatedValue(

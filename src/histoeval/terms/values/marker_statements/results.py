@@ -131,10 +131,10 @@ def result_of(marker: str, phrases: MarkerPhrases) -> _Reading:
 def _as_advice(marker: str, phrases: MarkerPhrases) -> _Reading | None:
     """No result: the test is to be done; HER2 2+ is one, and in situ hybridisation the test."""
     near = phrases.near(marker)
-    found = _ADVICE.search(near)
-    if found is None:
+    match = _ADVICE.search(near)
+    if match is None:
         return None
-    scored = _SCORED.match(near[: found.start()])
+    scored = _SCORED.match(near[: match.start()])
     return _Reading(_read(scored.group(), marker) if scored else None)
 
 
@@ -165,16 +165,16 @@ def _by_leading_words(marker: str, phrases: MarkerPhrases) -> _Reading | None:
 
 def _by_what_is_shown(_: str, phrases: MarkerPhrases) -> _Reading | None:
     """PAS shows no hyphae."""
-    found = _SHOWS.search(phrases.behind)
-    if found is None:
+    match = _SHOWS.search(phrases.behind)
+    if match is None:
         return None
-    return _Reading(Result("negative" if found["none"] or found["no"] else "positive"))
+    return _Reading(Result("negative" if match["none"] or match["no"] else "positive"))
 
 
 def _by_noun(_: str, phrases: MarkerPhrases) -> _Reading | None:
     """KRAS G12D mutation."""
-    found = _FOUND.match(phrases.own)
-    if found is None or DENIED_NEAR.search(phrases.own[: found.end() + _NEAR]):
+    match = _FOUND.match(phrases.own)
+    if match is None or DENIED_NEAR.search(phrases.own[: match.end() + _NEAR]):
         return None
     return _Reading(Result("positive"))
 

@@ -125,6 +125,7 @@ def test_the_decision_stays_in_sight(page: Page, serving: Serving, tmp_path: Pat
     page.goto(serving(tmp_path))
     page.get_by_role("link", name="Review", exact=True).click()
     page.get_by_role("link", name="report 3").click()
+    page.wait_for_load_state()  # the style that keeps the decision in sight comes with the page
     page.evaluate("document.querySelector('.decide > .card').style.height = '3000px'")
     page.evaluate("scrollTo(0, 1500)")
     box = page.get_by_role("button", name="Accept").bounding_box()

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from histoeval.errors import InputError
 from histoeval.evaluate.grounding_scores import (
-    ScoredClaims,
     ScoredTiles,
     auroc,
     behaviour_figures,
@@ -28,8 +27,6 @@ from histoeval.evaluate.tile_labels import (
     stain_kind,
     targets_of,
 )
-from histoeval_research.train.grounding.export import fit_curve, fit_images
-from histoeval_research.train.grounding.learn import exclusive
 
 
 def tile(organ: str | None, behaviour: str | None = None, **others: str | None) -> LabelledTile:
@@ -84,16 +81,6 @@ def test_stains_are_of_four_kinds(stain: str, kind: str) -> None:
     assert stain_kind(stain) == kind
 
 
-def test_organs_that_hold_the_right_one_are_no_rivals_of_it() -> None:
-    some = [tile("colon", "benign")]
-    entries = entries_of([*some, tile("intestine", "benign"), tile("liver", "benign")])
-    rivals = exclusive(some, entries, targets_of(some, entries))[0]
-    told = {(e.group, e.name): value for e, value in zip(entries, rivals.tolist(), strict=True)}
-    assert told["organ", "colon"] == told["site", "benign colon"] == TRUE
-    assert told["organ", "intestine"] == told["site", "benign intestine"] == UNKNOWN
-    assert told["organ", "liver"] == FALSE
-
-
 def test_every_entry_has_a_name_and_wordings_of_its_own() -> None:
     keys = [(entry.group, entry.name) for entry in all_entries()]
     assert len(keys) == len(set(keys))
@@ -129,23 +116,6 @@ def test_figures_of_a_model_that_knows_everything_are_one() -> None:
     assert organ_figures(found, ["colon", "liver"])["top1"] == 1
     assert behaviour_figures(found, ["colon", "liver"])["within_organ"] == 1
     assert len(found.slides().tiles) == 4
-
-
-def test_the_curve_gives_half_in_the_middle_of_two_heaps_that_are_alike() -> None:
-    draws = np.random.default_rng(0)
-    values = np.concatenate([draws.normal(2, 1, 4000), draws.normal(0, 1, 8000)])
-    true = np.arange(12000) < 4000
-    found = fit_curve(ScoredClaims(values, true, np.array(["organ"] * 12000)))
-    assert found.slope == pytest.approx(2, abs=0.15)
-    assert found.midpoint == pytest.approx(1, abs=0.05)
-
-
-def test_usual_vectors_lie_at_a_distance_of_one_and_others_further_off() -> None:
-    draws = np.random.default_rng(0)
-    usual = draws.normal(0, [1.0, 1.0, 0.5], (500, 3)).astype(np.float32)
-    scope = fit_images(usual)
-    assert np.sqrt((scope.distances(usual) ** 2).mean()) == pytest.approx(1, abs=0.1)
-    assert scope.distances(np.array([[0, 0, 9]], np.float32))[0] > 3
 
 
 ROW = {

@@ -5,9 +5,13 @@ import random
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from histoeval.reader.manifest import ConfidenceCurve
 from histoeval_research.evaluate.calibration import calibration
 from histoeval_research.train.reader.export import fit_curve
+
+pytestmark = pytest.mark.heavy
 
 
 def drawn(slope: float, offset: float, count: int = 20_000) -> list[tuple[float, bool]]:
